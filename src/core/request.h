@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests: what the core asks of a store, and the answers.
+ *
+ * A request is memory of whoever made it (a hold, a gate, a call); the store borrows it from submit until
+ * it is finished, and writes the answer into it. Every request is finished exactly once, with one of
+ *   HFI_DONE      it was executed; the answer members are valid
+ *   HFI_NOT_DONE  it was definitely not executed; `error` says why
+ *   HFI_UNKNOWN   it may have been executed, or may be later; `error` is HF_ERR_UNSURE
+ * Invariants: a request is in at most one list; `sent_ns` is a clock reading from before its first byte
+ * left (or before the first statement ran); names, labels and items outlive the request.
+ */
+#ifndef HFI_CORE_REQUEST_H
+#define HFI_CORE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "holdfast/holdfast.h"
+
+enum hfi_op {
+    HFI_OP_TRY,      /* struct hfi_lease: take the lock for an owner */
+    HFI_OP_RELEASE,  /* struct hfi_lease: give it back; repeatable; removes only this owner */
+    HFI_OP_RENEW,    /* struct hfi_renewal: many holds at once */
+    HFI_OP_WATCH,    /* struct hfi_watch: report wake-ups of a name from now on */
+    HFI_OP_UNWATCH,  /* struct hfi_watch: no longer */
+    HFI_OP_LEAVE,    /* struct hfi_watch: give up this client's place in the queue of a name */
+    HFI_OP_ANNOUNCE, /* struct hfi_announcement: what people may see of holds and waits */
+    HFI_OP_FAREWELL, /* struct hfi_request: the client ends; remove what it announced */
+    HFI_OP_CHECK,    /* struct hfi_request: is the store usable? */
+    HFI_OP_LIST,     /* struct hfi_query */
+    HFI_OP_INSPECT,  /* struct hfi_query */
+    HFI_OP_BREAK,    /* struct hfi_query */
+    HFI_OP_COUNT
+};
+
+enum hfi_outcome { HFI_PENDING, HFI_DONE, HFI_NOT_DONE, HFI_UNKNOWN };
+
+struct hfi_request {
+    struct hfi_request *prev, *next; /* the list that it is in now */
+    hfi_time deadline_ns;            /* unanswered by then: NOT_DONE if nothing was sent, else UNKNOWN */
+    hfi_time sent_ns;
+    int error; /* HF_OK when DONE */
+    uint8_t op;
+    uint8_t outcome;
+    uint8_t stage; /* the store's own */
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * TRY and RELEASE
+ */
+
+/* What is stored under a name, as far as a waiter must know: which channel tells of its release. */
+enum hfi_kind { HFI_KIND_MUTEX, HFI_KIND_READ_WRITE, HFI_KIND_COUNT };
+
+enum hfi_verdict {
+    HFI_GRANTED,  /* TRY: token, tokens */
+    HFI_BUSY,     /* TRY: hint_ns, kind, ticket */
+    HFI_ALREADY,  /* TRY: this owner holds it already (a request was repeated); nothing was changed */
+    HFI_RELEASED, /* RELEASE: it was ours; others */
+    HFI_GONE      /* RELEASE: it was not, or no longer, ours */
+};
+
+/* A lock given to an owner, as the store sees it. The owner's text is "<client id>:<owner>". */
+struct hfi_lease {
+    struct hfi_request request; /* TRY, then RELEASE; first member */
+    const char *name;
+    const char *label; /* may be NULL */
+    uint64_t owner;
+    uint64_t token;   /* answer of TRY: the first of `tokens` consecutive ones, all new */
+    hfi_time hint_ns; /* answer of TRY: trying again before so long is not worthwhile */
+    uint32_t ttl_ms;
+    uint32_t tokens;   /* TRY: how many are wanted; answer: how many there are, at least 1 */
+    uint32_t others;   /* answer of RELEASE: waiting processes told, this one included where it watches */
+    uint16_t name_len;
+    uint8_t verdict;   /* enum hfi_verdict */
+    uint8_t kind;      /* enum hfi_kind */
+    bool queue;        /* TRY: leave a ticket when busy, if the store has a queue */
+    bool ticket;       /* answer of TRY: there is a ticket; LEAVE gives it up */
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * RENEW
+ */
+
+/* Per request: bounds what a server does in one go, and the bytes of one request. */
+#define HFI_RENEWAL_MAX 64
+
+struct hfi_renewal_item {
+    struct hfi_lease *lease; /* stays valid until the request is finished */
+    uint32_t ttl_ms;         /* from now; 0: only look */
+    bool kept;               /* answer: still this owner's, and renewed */
+};
+
+struct hfi_renewal {
+    struct hfi_request request; /* first member */
+    size_t count;
+    struct hfi_renewal_item *items;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * WATCH, UNWATCH, LEAVE
+ *
+ * WATCH is DONE when wake-ups are certain from now on, as long as the store's connection lasts. When it is
+ * finished otherwise, the store goes on trying until UNWATCH, and reports a wake-up when it succeeds. So
+ * it does for every watch after an interruption.
+ */
+struct hfi_watch {
+    struct hfi_request request; /* first member */
+    const char *name;
+    uint16_t name_len;
+    uint8_t kind;             /* enum hfi_kind: whose channel */
+    bool woken;               /* the store's: is in its list of woken ones */
+    struct hfi_watch *prev;   /* the store's list of all watches */
+    struct hfi_watch *next;
+    struct hfi_watch *next_woken;
+    uint8_t stage; /* the store's own */
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * ANNOUNCE
+ */
+
+#define HFI_ANNOUNCEMENT_MAX 32
+
+/* What this client has to do with one name now. */
+struct hfi_announcement_item {
+    const char *name; /* stays valid until the request is finished */
+    uint16_t name_len;
+    bool held;
+    bool watching; /* listens for wake-ups, waiting or not */
+    uint32_t waiters;
+    uint64_t owner; /* if held */
+    uint64_t token;
+    hfi_time held_since_ns;
+    hfi_time waiting_since_ns; /* if waiters > 0 */
+    char label[HF_LABEL_MAX + 1];
+};
+
+struct hfi_announcement {
+    struct hfi_request request; /* first member */
+    hfi_time ttl_ns;            /* how long it stands if not repeated */
+    size_t count;               /* may be 0: only to be repeated */
+    struct hfi_announcement_item items[HFI_ANNOUNCEMENT_MAX];
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * LIST, INSPECT, BREAK: for people
+ */
+
+struct hf_list;
+
+struct hfi_query {
+    struct hfi_request request; /* first member */
+    const char *text;           /* LIST: a pattern or NULL; INSPECT, BREAK: a name */
+    const char *owner;          /* BREAK: whom to remove */
+    struct hf_list *list;       /* LIST, INSPECT: the store appends to it (base/list.h) */
+    uint64_t cursor;            /* LIST: 0 at first; 0 again when there is no more */
+};
+
+/* The list itself as a request's container, for those whose first member it is. */
+static inline struct hfi_lease *hfi_request_lease(struct hfi_request *request)
+{
+    return (struct hfi_lease *)request;
+}
+
+static inline struct hfi_renewal *hfi_request_renewal(struct hfi_request *request)
+{
+    return (struct hfi_renewal *)request;
+}
+
+static inline struct hfi_watch *hfi_request_watch(struct hfi_request *request)
+{
+    return (struct hfi_watch *)request;
+}
+
+static inline struct hfi_announcement *hfi_request_announcement(struct hfi_request *request)
+{
+    return (struct hfi_announcement *)request;
+}
+
+static inline struct hfi_query *hfi_request_query(struct hfi_request *request)
+{
+    return (struct hfi_query *)request;
+}
+
+/* Writes the answer's fate. The answer members must be filled before. */
+static inline void hfi_request_finish(struct hfi_request *request, enum hfi_outcome outcome,
+                                      int error)
+{
+    request->outcome = (uint8_t)outcome;
+    request->error = error;
+}
+
+#endif
