@@ -8,12 +8,12 @@
 #       next build. A folder without C files makes no room.
 #   hf_store(NAME [LIBS target...] [GENERATED file...])
 #       The room store_NAME, whose driver `hfi_driver_NAME` joins the table of stores.
-#   hf_need(PACKAGE TARGET target WHAT text DEBIAN package [PC name])
-#       Finds what the libraries need, or stops with one line that says what to install. What is needed so
-#       is written into holdfast.pc and the CMake package of the static library.
+#   hf_need(PACKAGE TARGET target WHAT text DEBIAN package [LINK flag...])
+#       Finds what the libraries need, or stops with one line that says what to install. A program that links
+#       the static library needs it too: PACKAGE goes into the CMake package, LINK into holdfast.pc.
 #
 # What they leave behind, as global properties: HF_ROOMS, HF_STORES_BUILT, HF_LIBS (link targets),
-# HF_PC_REQUIRES, HF_PACKAGES (for find_dependency).
+# HF_PACKAGES, HF_PC_LIBS.
 
 set(HF_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
@@ -40,10 +40,11 @@ function(hf_store name)
 endfunction()
 
 function(hf_need package)
-    cmake_parse_arguments(arg "" "TARGET;WHAT;DEBIAN;PC" "" ${ARGN})
+    cmake_parse_arguments(arg "" "TARGET;WHAT;DEBIAN" "LINK" ${ARGN})
     find_package(${package} QUIET)
     if(NOT TARGET ${arg_TARGET})
-        message(FATAL_ERROR "${arg_WHAT} not found. On Debian and Ubuntu: apt-get install ${arg_DEBIAN}")
+        message(FATAL_ERROR "${arg_WHAT} was not found.\n"
+                            "On Debian and Ubuntu: apt-get install ${arg_DEBIAN}")
     endif()
     # find_package() makes targets of one folder only; the libraries are linked in another.
     get_target_property(imported ${arg_TARGET} IMPORTED)
@@ -52,7 +53,13 @@ function(hf_need package)
     endif()
     set_property(GLOBAL APPEND PROPERTY HF_LIBS ${arg_TARGET})
     set_property(GLOBAL APPEND PROPERTY HF_PACKAGES ${package})
-    if(arg_PC)
-        set_property(GLOBAL APPEND PROPERTY HF_PC_REQUIRES ${arg_PC})
+    # A library in an unusual place needs the place named.
+    get_target_property(location ${arg_TARGET} IMPORTED_LOCATION)
+    if(arg_LINK AND location)
+        get_filename_component(folder ${location} DIRECTORY)
+        if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+            list(PREPEND arg_LINK -L${folder})
+        endif()
     endif()
+    set_property(GLOBAL APPEND PROPERTY HF_PC_LIBS ${arg_LINK})
 endfunction()

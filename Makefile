@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door: `make` lists what there is. CMake does the building (CMakePresets.json); what a target
+# needs is installed first where it is missing (scripts/deps.sh). Builds are in build/<preset>.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: help
+help: ## show this list
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  \1|\2/p' $(MAKEFILE_LIST) | \
+	    while IFS='|' read -r name text; do printf '%-10s %s\n' "$$name" "$$text"; done
+
+.PHONY: demo
+demo: build ## build, and show two contenders, ls, and a killed holder on the embedded store
+	@test -f scripts/demo.sh || { echo 'make demo: scripts/demo.sh is missing' >&2; exit 1; }
+	@HOLDFAST=$(CURDIR)/build/release/bin/holdfast PATH="$(CURDIR)/build/release/bin:$$PATH" \
+	    scripts/demo.sh
+
+.PHONY: build
+build: ## build the library and the command, optimised, in build/release
+	@scripts/deps.sh build
+	@scripts/build.sh release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+.PHONY: check
+check: ## build with asserts, and run all tests, on real servers too
+	@scripts/deps.sh build test
+	@scripts/test.sh dev
+
+.PHONY: asan
+asan: ## run all tests under the address and undefined-behaviour sanitizers
+	@scripts/deps.sh build test
+	@scripts/test.sh asan
+
+.PHONY: tsan
+tsan: ## run all tests under the thread sanitizer
+	@scripts/deps.sh build test
+	@scripts/test.sh tsan
+
+.PHONY: lint
+lint: ## check format, warnings of clang, clang-tidy, cppcheck, scripts, man pages, headers
+	@scripts/deps.sh build lint
+	@scripts/lint.sh
+
+.PHONY: bench
+bench: ## measure, against baselines in the same run
+	@test -f bench/run || { echo 'make bench: bench/run is missing' >&2; exit 1; }
+	@scripts/deps.sh build bench
+	@scripts/build.sh release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DHF_BENCH=ON
+	@bench/run
+
+.PHONY: install
+install: build ## install what build made: PREFIX=/usr/local, DESTDIR=
+	@DESTDIR=$(DESTDIR) cmake --install build/release
+
+.PHONY: format
+format: ## bring all C files into the format that lint checks
+	@scripts/deps.sh lint
+	@git ls-files -z -- '*.c' '*.h' '*.cc' | xargs -0 clang-format -i
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
