@@ -126,7 +126,7 @@ install()
 # The process that made the policy file, as its mark says; nothing when the file is not of our making.
 policy_maker()
 {
-    [ ! -f $POLICY ] || sed -n "s/^# $MARK \\([0-9]*\\)$/\\1/p" $POLICY
+    [ ! -f $POLICY ] || sed -n "s|^# $MARK \\([0-9]*\\)\$|\\1|p" $POLICY
 }
 
 policy_add()
