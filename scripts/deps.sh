@@ -206,13 +206,14 @@ if [ -n "$servers" ]; then
     [ "$(policy_maker)" != $$ ] || policy=true
 fi
 
-echo "deps: installing$missing${extra:-}"
 if [ -n "$missing" ]; then
+    echo "deps: installing$missing"
     # shellcheck disable=SC2086 # a list of words
     install $missing || die "apt-get could not install:$missing"
 fi
 for package in ${extra:-}; do
     if offered "$package"; then
+        echo "deps: installing $package"
         install "$package" || echo "deps: going on without $package" >&2
     fi
 done
