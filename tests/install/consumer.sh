@@ -38,10 +38,15 @@ by_package()
 {
     target=Holdfast::holdfast
     [ "$linkage" = shared ] || target=Holdfast::holdfast_static
-    cmake -S "$(dirname "$0")/package" -B "$work" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
-        -DCMAKE_${language}_COMPILER="$compiler" -DCMAKE_${language}_FLAGS="$sanitize" \
-        -DSOURCE="$source" -DTARGET=$target -DCOMPONENT="$linkage" > "$work.log" 2>&1 &&
-        cmake --build "$work" >> "$work.log" 2>&1 || { cat "$work.log"; return 1; }
+    {
+        cmake -S "$(dirname "$0")/package" -B "$work" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+            -DCMAKE_${language}_COMPILER="$compiler" -DCMAKE_${language}_FLAGS="$sanitize" \
+            -DSOURCE="$source" -DTARGET=$target -DCOMPONENT="$linkage" &&
+            cmake --build "$work"
+    } > "$work.log" 2>&1 || {
+        cat "$work.log"
+        return 1
+    }
 }
 
 "by_$way"
