@@ -3,7 +3,7 @@
 #
 # scripts/lint.sh [STEP...]: everything that can be said about the sources without running them. All steps
 # run, whatever fails; the last line counts. Steps: format compile tidy cppcheck shell man headers.
-# Its build folder is build/lint, where clang compiles what gcc compiles elsewhere.
+# Its build folders are build/lint and build/lint-release.
 set -u
 
 cd "$(dirname "$0")/.." || exit
@@ -22,9 +22,10 @@ step_format()
     files '*.c' '*.h' '*.cc' | xargs -d '\n' clang-format --dry-run -Werror
 }
 
+# By clang with asserts, and by the usual compiler without: what is used in asserts alone shows there.
 step_compile()
 {
-    scripts/build.sh lint
+    scripts/build.sh lint && scripts/build.sh lint-release
 }
 
 # Each file as its compile command says; what is included is looked at with it.
