@@ -40,7 +40,7 @@ extern "C" {
 #define HF_VERSION_MAJOR 0
 #define HF_VERSION_MINOR 1
 #define HF_VERSION_PATCH 0
-#define HF_VERSION "0.1.0"
+#define HF_VERSION       "0.1.0"
 
 /* The version of the library that the program runs with, as "0.1.0". Never fails. */
 HF_API const char *hf_version(void);
@@ -49,12 +49,12 @@ HF_API const char *hf_version(void);
  * Limits
  */
 
-#define HF_NAME_MAX 1024                   /* bytes of a lock's name, without the final NUL */
-#define HF_LABEL_MAX 256                   /* bytes of a label, without the final NUL */
-#define HF_TTL_MIN_MS 100                  /* also for lease_ms */
-#define HF_TTL_MAX_MS (24 * 3600 * 1000)   /* also for lease_ms */
-#define HF_TTL_DEFAULT_MS (30 * 1000)      /* Redisson's lockWatchdogTimeout */
-#define HF_WAIT_MAX_MS (INT64_C(365) * 24 * 3600 * 1000)
+#define HF_NAME_MAX       1024               /* bytes of a lock's name, without the final NUL */
+#define HF_LABEL_MAX      256                /* bytes of a label, without the final NUL */
+#define HF_TTL_MIN_MS     100                /* also for lease_ms */
+#define HF_TTL_MAX_MS     (24 * 3600 * 1000) /* also for lease_ms */
+#define HF_TTL_DEFAULT_MS (30 * 1000)        /* Redisson's lockWatchdogTimeout */
+#define HF_WAIT_MAX_MS    (INT64_C(365) * 24 * 3600 * 1000)
 
 /* ------------------------------------------------------------------------------------------------
  * Errors
@@ -132,18 +132,18 @@ typedef struct hf_hold hf_hold;     /* a handle on a hold */
 enum hf_trace_level { HF_TRACE_WARNING = 1, HF_TRACE_INFO = 2, HF_TRACE_DEBUG = 3 };
 
 struct hf_client_options {
-    size_t size;            /* sizeof this struct; filled by HF_CLIENT() */
-    int64_t op_timeout_ms;  /* a request unanswered for so long has an unknown outcome, and its
+    size_t size;                /* sizeof this struct; filled by HF_CLIENT() */
+    int64_t op_timeout_ms;      /* a request unanswered for so long has an unknown outcome, and its
                                connection is ended; default 2000, never more than a quarter of the
                                ttl of the lock concerned */
     int64_t connect_timeout_ms; /* for one attempt to connect; default 2000 */
     int64_t close_timeout_ms;   /* what hf_close() may take for releasing; default 2000 */
-    int64_t poll_ms;        /* a waiter looks again after at most so long, wake-ups or not;
+    int64_t poll_ms;            /* a waiter looks again after at most so long, wake-ups or not;
                                default 1000 */
-    int64_t pass_ms;        /* a lock is passed on inside the process for at most so long before
+    int64_t pass_ms;            /* a lock is passed on inside the process for at most so long before
                                other processes get their turn; default 10; HF_OFF: never */
-    int64_t pass_count;     /* … and at most so many times; default 1000 */
-    const char *program;    /* shown to people; default: the name of the executable */
+    int64_t pass_count;         /* … and at most so many times; default 1000 */
+    const char *program;        /* shown to people; default: the name of the executable */
     /* Called with warnings, and with notes for debugging, one line each, without passwords. It may
      * be called from any thread that uses the client, and from the library's own, with locks of the
      * library held: it must not block, nor call the library. */
@@ -217,24 +217,25 @@ struct hf_holder {
  */
 
 #define HF_WAIT_FOREVER INT64_C(0) /* the default */
-#define HF_TRY_ONCE INT64_C(-1)
+#define HF_TRY_ONCE     INT64_C(-1)
 
 enum hf_mode { HF_EXCLUSIVE = 0 };
 
 struct hf_acquire_options {
-    size_t size;         /* sizeof this struct; filled by HF_ACQUIRE() */
-    int64_t wait_ms;     /* HF_WAIT_FOREVER, HF_TRY_ONCE, or 1 to HF_WAIT_MAX_MS */
-    int64_t ttl_ms;      /* how long the lock outlives a holder that died; renewed every third of it;
+    size_t size;      /* sizeof this struct; filled by HF_ACQUIRE() */
+    int64_t wait_ms;  /* HF_WAIT_FOREVER, HF_TRY_ONCE, or 1 to HF_WAIT_MAX_MS */
+    int64_t ttl_ms;   /* how long the lock outlives a holder that died; renewed every third of it;
                             HF_TTL_MIN_MS to HF_TTL_MAX_MS, default HF_TTL_DEFAULT_MS. At least 20
                             times the round trip to the store, or a warning is traced. */
-    int64_t lease_ms;    /* instead of ttl_ms: a fixed lease that is never renewed */
+    int64_t lease_ms; /* instead of ttl_ms: a fixed lease that is never renewed */
     int64_t max_hold_ms; /* renewal ends so long after the acquire; default: never */
-    uint64_t owner;      /* who asks: an owner that holds a lock enters it again at once. Default: in
+    uint64_t owner;    /* who asks: an owner that holds a lock enters it again at once. Default: in
                             hf_acquire() the calling thread, in hf_acquire_start() a new owner each
                             time. A value of your own names an owner of this client. */
-    const char *label;   /* why, shown to people who look; up to HF_LABEL_MAX bytes of UTF-8 */
+    const char *label; /* why, shown to people who look; up to HF_LABEL_MAX bytes of UTF-8 */
     enum hf_mode mode;
-    struct hf_holder *busy; /* hf_acquire() only: filled when HF_ERR_BUSY is returned (one more round
+    struct hf_holder
+        *busy; /* hf_acquire() only: filled when HF_ERR_BUSY is returned (one more round
                                trip); set its size member first */
 };
 
@@ -265,8 +266,8 @@ struct hf_acquire_options {
  *   NAME, TTL, LABEL, INVALID, UNSUPPORTED   the arguments
  *   NO_MEMORY, SYSTEM, CLOSED, FORKED, INTERNAL
  */
-HF_API int hf_acquire(hf_client *client, const char *name,
-                      const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                      hf_hold **ret_hold);
 
 /*
  * Gives a hold back and frees its handle, whatever is returned. NULL is allowed (HF_OK). Not a

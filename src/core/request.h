@@ -40,12 +40,13 @@ enum hfi_outcome { HFI_PENDING, HFI_DONE, HFI_NOT_DONE, HFI_UNKNOWN };
 
 struct hfi_request {
     struct hfi_request *prev, *next; /* the list that it is in now */
-    hfi_time deadline_ns;            /* unanswered by then: NOT_DONE if nothing was sent, else UNKNOWN */
+    hfi_time deadline_ns; /* unanswered by then: NOT_DONE if nothing was sent, else UNKNOWN */
     hfi_time sent_ns;
     int error; /* HF_OK when DONE */
     uint8_t op;
     uint8_t outcome;
     uint8_t stage; /* the store's own */
+    bool hosted;   /* made by the host, not by the engine */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -56,9 +57,9 @@ struct hfi_request {
 enum hfi_kind { HFI_KIND_MUTEX, HFI_KIND_READ_WRITE, HFI_KIND_COUNT };
 
 enum hfi_verdict {
-    HFI_GRANTED,  /* TRY: token, tokens */
-    HFI_BUSY,     /* TRY: hint_ns, kind, ticket */
-    HFI_ALREADY,  /* TRY: this owner holds it already (a request was repeated); nothing was changed */
+    HFI_GRANTED, /* TRY: token, tokens */
+    HFI_BUSY,    /* TRY: hint_ns, kind, ticket */
+    HFI_ALREADY, /* TRY: this owner holds it already (a request was repeated); nothing was changed */
     HFI_RELEASED, /* RELEASE: it was ours; others */
     HFI_GONE      /* RELEASE: it was not, or no longer, ours */
 };
@@ -72,13 +73,14 @@ struct hfi_lease {
     uint64_t token;   /* answer of TRY: the first of `tokens` consecutive ones, all new */
     hfi_time hint_ns; /* answer of TRY: trying again before so long is not worthwhile */
     uint32_t ttl_ms;
-    uint32_t tokens;   /* TRY: how many are wanted; answer: how many there are, at least 1 */
-    uint32_t others;   /* answer of RELEASE: waiting processes told, this one included where it watches */
+    uint32_t tokens; /* TRY: how many are wanted; answer: how many there are, at least 1 */
+    uint32_t
+        others; /* answer of RELEASE: waiting processes told, this one included where it watches */
     uint16_t name_len;
-    uint8_t verdict;   /* enum hfi_verdict */
-    uint8_t kind;      /* enum hfi_kind */
-    bool queue;        /* TRY: leave a ticket when busy, if the store has a queue */
-    bool ticket;       /* answer of TRY: there is a ticket; LEAVE gives it up */
+    uint8_t verdict; /* enum hfi_verdict */
+    uint8_t kind;    /* enum hfi_kind */
+    bool queue;      /* TRY: leave a ticket when busy, if the store has a queue */
+    bool ticket;     /* answer of TRY: there is a ticket; LEAVE gives it up */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -111,12 +113,11 @@ struct hfi_watch {
     struct hfi_request request; /* first member */
     const char *name;
     uint16_t name_len;
-    uint8_t kind;             /* enum hfi_kind: whose channel */
-    bool woken;               /* the store's: is in its list of woken ones */
-    struct hfi_watch *prev;   /* the store's list of all watches */
-    struct hfi_watch *next;
-    struct hfi_watch *next_woken;
-    uint8_t stage; /* the store's own */
+    uint8_t kind;                  /* enum hfi_kind: whose channel; may change with a new WATCH */
+    bool woken;                    /* the store's: it is in the list of woken ones */
+    struct hfi_watch *prev, *next; /* the store's */
+    struct hfi_watch *next_woken;  /* the store's */
+    void *store_data;              /* the store's; NULL at first */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -142,6 +143,7 @@ struct hfi_announcement_item {
 struct hfi_announcement {
     struct hfi_request request; /* first member */
     hfi_time ttl_ns;            /* how long it stands if not repeated */
+    bool forgotten;             /* answer: the store had nothing of this client before */
     size_t count;               /* may be 0: only to be repeated */
     struct hfi_announcement_item items[HFI_ANNOUNCEMENT_MAX];
 };

@@ -120,8 +120,8 @@ struct hfi_library_class {
 
 struct hfi_store_class {
     const char *name;
-    bool announces; /* wants HFI_OP_ANNOUNCE and HFI_OP_FAREWELL */
-    const struct hfi_wire_class *wire;       /* one of the two */
+    bool announces;                    /* wants HFI_OP_ANNOUNCE and HFI_OP_FAREWELL */
+    const struct hfi_wire_class *wire; /* one of the two */
     const struct hfi_library_class *library;
     /* The store's URI without its password, for people. */
     const char *(*uri)(struct hfi_store *store);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A gate: one name as this process sees it. All acquires of the name meet here; at most one of them talks
+ * to the store, and a hold can be passed on without it. gate.c: the front that talks to the store; pass.c:
+ * who is next inside the process.
+ */
+#ifndef HFI_CORE_GATE_H
+#define HFI_CORE_GATE_H
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "core/backoff.h"
+#include "core/hold.h"
+
+/* One acquire call in progress. Memory of the host; it fills the first part, and has it back when the
+ * engine lists it as done. */
+struct hfi_waiter {
+    struct hfi_waiter *prev, *next; /* the gate's queue, then the engine's list of done ones */
+    const char *name;               /* only read by the input that starts it */
+    size_t name_len;
+    uint64_t owner; /* who asks, in this process */
+    uint32_t ttl_ms;
+    bool fixed;           /* ttl_ms is a fixed lease */
+    bool once;            /* one attempt */
+    bool named;           /* the program chose the owner: others may ask for the same */
+    bool direct;          /* no thread to wake: a free hold is handed over as it is */
+    hfi_time max_hold_ns; /* 0: none */
+    hfi_time wait_ns;     /* HF_TIME_NEVER: for ever */
+    char *label;          /* allocated; taken over by the hold on success, else the host's */
+    struct hfi_handle *handle;
+    void *cookie; /* the host's, to find it by */
+
+    struct hfi_gate *gate;
+    struct hfi_hold *hold; /* its owner id in the store, when it has one and no try is in flight */
+    struct hfi_timer timer;
+    hfi_time queued_ns;
+    uint64_t tries_before; /* gate->tries when it came: answers to later tries concern it too */
+    int result;
+    bool done;
+    bool woken; /* in the engine's list of waiters to wake */
+    struct hfi_waiter *next_woken;
+};
+
+enum hfi_phase {
+    HFI_PHASE_IDLE,     /* the next thing to do is to try */
+    HFI_PHASE_WATCHING, /* WATCH is in flight; then try */
+    HFI_PHASE_SLEEPING, /* until a wake-up or the timer; then try */
+    HFI_PHASE_PAUSED,   /* the store cannot be used: until the timer or until it can; then try */
+    HFI_PHASE_YIELDING, /* RELEASE is in flight whose answer says whether others wait; then try or sleep */
+    HFI_PHASE_LINGERING /* nobody waits: until the timer; then UNWATCH */
+};
+
+/* The part of a gate that only waiting needs. */
+struct hfi_wait {
+    struct hfi_watch watch; /* first member */
+    struct hfi_watch leave; /* LEAVE */
+    struct hfi_timer timer;
+    struct hfi_gate *gate;
+    struct hfi_backoff backoff;
+    hfi_time yield_until_ns; /* wake-ups before are ignored: others go first */
+    uint8_t phase;           /* enum hfi_phase */
+    bool watched;            /* the store has our WATCH */
+    bool watch_in_flight, leave_in_flight;
+    bool wake_pending; /* news came while a try was in flight: its answer may be older */
+    bool ticket;       /* the store has a ticket of ours */
+};
+
+struct hfi_gate {
+    UT_hash_handle hh;
+    struct hfi_hold *hold;     /* TRYING, HELD or AT_RISK; others are detached */
+    struct hfi_waiter *queue;  /* in order */
+    struct hfi_waiter *called; /* was woken to take a parked hold, and has not come yet */
+    struct hfi_wait *wait;     /* NULL until someone waits */
+    struct hfi_gate *dirty_prev, *dirty_next; /* presence.c */
+    hfi_time pass_until_ns;
+    uint64_t tries;    /* started */
+    uint64_t answered; /* the last of them that had a definite answer */
+    int answer;        /* and what that was, if it was no grant */
+    uint32_t queue_len;
+    uint32_t once_len;  /* of these: that make only one attempt */
+    uint32_t named_len; /* of these: with owners that the program chose */
+    uint32_t passes;    /* of the present hold */
+    uint32_t refs;      /* holds and announcements that need the name */
+    uint16_t name_len;
+    bool dirty;     /* presence.c: changed since it was last announced */
+    bool announced; /* presence.c: people see something */
+    char name[];
+};
+
+/* gate.c */
+void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
+/* Takes a waiter out with this result, whatever it is at. */
+void hfi_gate_expel(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter, int result);
+/* The waiter is done: out of the queue, into the engine's list. */
+void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int result);
+/* A further handle for an owner that has the hold already. */
+void hfi_gate_reenter(struct hfi_engine *engine, struct hfi_hold *hold, struct hfi_waiter *waiter);
+/* Does what is next at the store. To be called after anything that may have changed that. */
+void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
+void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);
+void hfi_gate_woken(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);
+void hfi_gate_waiter_timer(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
+void hfi_gate_timer(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait);
+/* The store works again. */
+void hfi_gate_restored(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
+/* Frees a gate that nothing needs. */
+void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate);
+/* After a release at the store that was to let others go first. */
+void hfi_gate_yielded(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                      uint32_t others);
+
+/* pass.c */
+/* Gives a valid hold without claim to a waiter, with its next token. */
+void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,
+                    struct hfi_waiter *waiter);
+/* May this waiter have this hold, as far as ttl and mode go? */
+bool hfi_pass_fits(const struct hfi_hold *hold, const struct hfi_waiter *waiter);
+/* The claim ended: passes the hold on inside the process; false: it must go back to the store, and the
+ * gate lets other processes go first if it had its share. */
+bool hfi_pass_on(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+/* A newcomer takes a parked hold; false: it may not. */
+bool hfi_pass_barge(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                    struct hfi_waiter *waiter);
+/* A woken waiter has come: gives it the parked hold if that is still there. */
+void hfi_pass_take(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
+/* A hold of the process that nobody has at the moment. */
+bool hfi_pass_parked(const struct hfi_hold *hold);
+/* The called waiter, or the time of a parked hold, is gone: the next one, or back to the store. */
+void hfi_pass_again(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+
+#endif

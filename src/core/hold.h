@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hold: one owner id in the store, from its first try to its last trace, and the claim on it that
+ * someone in this process has. hold.c has the state machine.
+ */
+#ifndef HFI_CORE_HOLD_H
+#define HFI_CORE_HOLD_H
+
+#include <stdatomic.h>
+
+#include "core/request.h"
+#include "core/wheel.h"
+
+struct hfi_engine;
+struct hfi_gate;
+struct hfi_waiter;
+struct hfi_hold;
+
+enum hfi_hold_state {
+    HFI_HOLD_IDLE,
+    HFI_HOLD_TRYING,
+    HFI_HOLD_HELD,
+    HFI_HOLD_AT_RISK,
+    HFI_HOLD_LOST,
+    HFI_HOLD_RELEASING,
+    HFI_HOLD_GONE,
+    HFI_HOLD_STATES
+};
+
+/* What a release came to; part of a handle, so that releasing allocates nothing. */
+struct hfi_releaser {
+    struct hfi_releaser *next; /* the engine's list of finished ones */
+    int result;
+    bool lost; /* the hold was lost before it was released */
+};
+
+/* One successful acquire call. Memory of the host; the engine links it to its hold. */
+struct hfi_handle {
+    struct hfi_handle *next; /* of the same hold: re-entry */
+    struct hfi_hold *hold;
+    uint64_t token;
+    void *cookie;
+    struct hfi_releaser releaser;
+};
+
+enum hfi_news { HFI_NEWS_NONE, HFI_NEWS_AT_RISK, HFI_NEWS_LOST };
+
+struct hfi_hold {
+    struct hfi_lease lease;                 /* first member */
+    struct hfi_hold *prev, *next;           /* the engine's list of all holds */
+    struct hfi_hold *news_prev, *news_next; /* the engine's list of holds with news */
+    struct hfi_gate *gate;                  /* counted in gate->refs */
+    struct hfi_timer timer;
+    _Atomic(hfi_time) deadline_ns; /* read by any thread without the lock */
+    _Atomic(int) state;            /* enum hfi_hold_state; likewise */
+
+    hfi_time sent_ns;                /* of the last confirmed request */
+    hfi_time renew_ns;               /* when to renew; HF_TIME_NEVER: not any more */
+    hfi_time expiry_ns;              /* RELEASING: when the store has forgotten it by itself */
+    uint64_t token_next, token_last; /* what is left of the block of tokens */
+
+    struct hfi_waiter *waiter; /* TRYING: on whose behalf; NULL when that one has left */
+    struct hfi_releaser *releaser;
+
+    /* The claim. No handles in HELD: the hold is free inside this process (parked). */
+    struct hfi_handle *handles;
+    uint64_t owner;      /* who, in this process */
+    hfi_time since_ns;   /* when the claim began */
+    hfi_time ceiling_ns; /* the deadline never goes past this */
+    char *label;         /* owned; also lease.label */
+
+    uint8_t pins;     /* renewals in flight that point here */
+    uint8_t news;     /* enum hfi_news: not yet told */
+    bool fixed;       /* a fixed lease: never renewed */
+    bool renewing;    /* in a batch of the watchdog */
+    bool was_lost;    /* it was LOST before it was RELEASING */
+    bool repeated;    /* a release went out before and its outcome is unknown */
+    bool store_knows; /* RELEASING: the store may still have it */
+};
+
+/* A new one in IDLE with an owner id of its own; NULL: out of memory. */
+struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate);
+/* The one way to change a state: checks that the move is permitted. */
+void hfi_hold_move(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_hold_state to);
+/* Frees a hold that is IDLE or GONE and that nothing points to any more; else does nothing. */
+void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold);
+/* HELD or AT_RISK, and before its deadline? */
+bool hfi_hold_valid(const struct hfi_hold *hold, hfi_time now);
+/* HELD or AT_RISK to LOST: tells, and opens the gate for others. */
+void hfi_hold_lose(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,
+                   bool store_knows);
+void hfi_hold_set_news(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_news news);
+/* Anything to RELEASING, or to GONE where the store has nothing of it. */
+void hfi_hold_end(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,
+                  struct hfi_releaser *releaser);
+void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+void hfi_hold_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+
+const char *hfi_hold_state_name(enum hfi_hold_state state);
+
+static inline enum hfi_hold_state hfi_hold_state_of(const struct hfi_hold *hold)
+{
+    return (enum hfi_hold_state)atomic_load_explicit(&hold->state, memory_order_relaxed);
+}
+
+static inline hfi_time hfi_hold_deadline(const struct hfi_hold *hold)
+{
+    return atomic_load_explicit(&hold->deadline_ns, memory_order_relaxed);
+}
+
+static inline void hfi_hold_set_deadline(struct hfi_hold *hold, hfi_time deadline_ns)
+{
+    atomic_store_explicit(&hold->deadline_ns, deadline_ns, memory_order_relaxed);
+}
+
+static inline hfi_time hfi_hold_ttl(const struct hfi_hold *hold)
+{
+    return hold->lease.ttl_ms * HFI_MSEC;
+}
+
+#endif

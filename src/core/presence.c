@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Invariants
+ *   1. a gate is in the dirty list exactly if it changed since it was last put into an announcement;
+ *   2. while a gate is announced, or is in the announcement in flight, it is not freed;
+ *   3. with dirty gates, or announced ones, the timer is set or an announcement is in flight.
+ */
+#include "core/presence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "core/engine.h"
+
+int hfi_presence_init(struct hfi_engine *engine)
+{
+    struct hfi_presence *presence;
+
+    if (!engine->config.announces)
+        return HF_OK;
+    presence = calloc(1, sizeof *presence);
+    if (!presence)
+        return HF_ERR_NO_MEMORY;
+    presence->timer.kind = HFI_TIMER_PRESENCE;
+    presence->announcement.ttl_ns = HFI_ANNOUNCE_TTL;
+    engine->presence = presence;
+    return HF_OK;
+}
+
+void hfi_presence_fini(struct hfi_engine *engine)
+{
+    free(engine->presence);
+    engine->presence = NULL;
+}
+
+static void add_dirty(struct hfi_presence *presence, struct hfi_gate *gate)
+{
+    if (gate->dirty)
+        return;
+    gate->dirty = true;
+    DL_APPEND2(presence->dirty, gate, dirty_prev, dirty_next);
+}
+
+static void remove_dirty(struct hfi_presence *presence, struct hfi_gate *gate)
+{
+    if (!gate->dirty)
+        return;
+    gate->dirty = false;
+    DL_DELETE2(presence->dirty, gate, dirty_prev, dirty_next);
+}
+
+void hfi_presence_mark(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
+{
+    struct hfi_presence *presence = engine->presence;
+    hfi_time due;
+
+    if (!presence || engine->closing)
+        return;
+    add_dirty(presence, gate);
+    if (presence->in_flight)
+        return;
+    due = hfi_time_max(now + HFI_ANNOUNCE_DELAY, presence->next_ns);
+    if (!hfi_timer_is_set(&presence->timer) || presence->timer.expires_ns > due)
+        hfi_wheel_set(&engine->wheel, &presence->timer, due);
+}
+
+bool hfi_presence_forget(struct hfi_engine *engine, struct hfi_gate *gate)
+{
+    struct hfi_presence *presence = engine->presence;
+
+    if (!presence)
+        return true;
+    if (gate->announced && !engine->closing)
+        return false; /* it goes when people have been told */
+    remove_dirty(presence, gate);
+    return true;
+}
+
+static bool is_shown(const struct hfi_announcement_item *item)
+{
+    return item->held || item->waiters > 0;
+}
+
+static void describe(const struct hfi_gate *gate, struct hfi_announcement_item *item)
+{
+    const struct hfi_hold *hold = gate->hold;
+
+    memset(item, 0, sizeof *item);
+    item->name = gate->name;
+    item->name_len = gate->name_len;
+    item->waiters = gate->queue_len;
+    item->watching = gate->wait && gate->wait->watched;
+    if (gate->queue)
+        item->waiting_since_ns = gate->queue->queued_ns;
+    if (!hold || hfi_hold_state_of(hold) == HFI_HOLD_TRYING)
+        return;
+    item->held = true;
+    item->owner = hold->lease.owner;
+    item->token = hold->handles ? hold->handles->token : hold->token_next;
+    item->held_since_ns = hold->since_ns;
+    if (hold->label)
+        strncpy(item->label, hold->label, sizeof item->label - 1);
+}
+
+static void fill(struct hfi_engine *engine)
+{
+    struct hfi_presence *presence = engine->presence;
+    struct hfi_announcement *announcement = &presence->announcement;
+    struct hfi_gate *gate, *tmp;
+
+    announcement->count = 0;
+    DL_FOREACH_SAFE2(presence->dirty, gate, tmp, dirty_next)
+    {
+        struct hfi_announcement_item *item = &announcement->items[announcement->count];
+        bool was_announced = gate->announced;
+
+        if (announcement->count == HFI_ANNOUNCEMENT_MAX)
+            return;
+        describe(gate, item);
+        remove_dirty(presence, gate);
+        gate->announced = is_shown(item);
+        if (!was_announced && !gate->announced) {
+            hfi_gate_settle(engine, gate); /* it came and went unseen */
+            continue;
+        }
+        presence->announced += gate->announced;
+        presence->announced -= was_announced;
+        gate->refs++;
+        presence->sent[announcement->count++] = gate;
+    }
+}
+
+void hfi_presence_timer(struct hfi_engine *engine, hfi_time now)
+{
+    struct hfi_presence *presence = engine->presence;
+
+    if (presence->in_flight || engine->closing)
+        return;
+    fill(engine);
+    if (presence->announcement.count == 0 && presence->announced == 0)
+        return; /* nothing to show, nothing to repeat */
+    presence->in_flight = true;
+    presence->next_ns = now + HFI_ANNOUNCE_PERIOD;
+    hfi_engine_submit(engine, now, &presence->announcement.request, HFI_OP_ANNOUNCE, HF_TIME_NEVER);
+}
+
+/* What was in it is to be said again. */
+static void repeat(struct hfi_engine *engine)
+{
+    struct hfi_presence *presence = engine->presence;
+
+    for (size_t i = 0; i < presence->announcement.count; i++)
+        add_dirty(presence, presence->sent[i]);
+}
+
+/* The store had nothing of us: say everything again. */
+static void repeat_all(struct hfi_engine *engine)
+{
+    struct hfi_gate *gate, *tmp;
+
+    HASH_ITER (hh, engine->gates, gate, tmp) {
+        if (gate->announced)
+            add_dirty(engine->presence, gate);
+    }
+}
+
+void hfi_presence_answered(struct hfi_engine *engine, hfi_time now, struct hfi_request *request)
+{
+    struct hfi_presence *presence = engine->presence;
+    bool done = request->outcome == HFI_DONE;
+
+    if (request == &presence->farewell) {
+        presence->farewell_done = true;
+        return;
+    }
+    presence->in_flight = false;
+    if (!done)
+        repeat(engine);
+    else if (presence->announcement.forgotten)
+        repeat_all(engine);
+    for (size_t i = 0; i < presence->announcement.count; i++) {
+        struct hfi_gate *gate = presence->sent[i];
+
+        gate->refs--;
+        hfi_gate_settle(engine, gate);
+    }
+    if (presence->dirty) /* a full one has more behind it */
+        hfi_wheel_set(&engine->wheel, &presence->timer,
+                      done && presence->announcement.count == HFI_ANNOUNCEMENT_MAX
+                          ? now
+                          : hfi_time_max(now, presence->next_ns));
+    else if (presence->announced > 0)
+        hfi_wheel_set(&engine->wheel, &presence->timer, now + HFI_HEARTBEAT);
+}
+
+void hfi_presence_close(struct hfi_engine *engine, hfi_time now)
+{
+    struct hfi_presence *presence = engine->presence;
+
+    if (!presence || presence->farewell_sent)
+        return;
+    presence->farewell_sent = true;
+    hfi_engine_submit(engine, now, &presence->farewell, HFI_OP_FAREWELL, HF_TIME_NEVER);
+}
+
+bool hfi_presence_quiet(const struct hfi_engine *engine)
+{
+    return !engine->presence || engine->presence->farewell_done;
+}
