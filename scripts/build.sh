@@ -5,6 +5,12 @@
 set -eu
 
 cd "$(dirname "$0")/.."
+
+# "sudo make install" must leave nothing of root's in the folder of the one who goes on building there.
+if [ "$(id -u)" -eq 0 ] && [ "${SUDO_UID:-0}" -ne 0 ] && [ "$(stat -c %u .)" -eq "$SUDO_UID" ]; then
+    exec runuser -u "$(id -nu "$SUDO_UID")" -- scripts/build.sh "$@"
+fi
+
 preset=$1
 shift
 log=build/$preset/configure.log
