@@ -52,6 +52,7 @@ bench: ## measure, against baselines in the same run
 
 .PHONY: install
 install: build ## install what build made: PREFIX=/usr/local, DESTDIR=
+	@rm -f build/release/install_manifest.txt # of root, after "sudo make install"
 	@DESTDIR=$(DESTDIR) cmake --install build/release
 
 .PHONY: format
