@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `holdfast break`: takes a lock away from the holder that it has shown, and from no other. When somebody
+ * else has got the lock in between, nothing is changed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+enum { STORE = 1, OWNER, HELP };
+
+static const struct cli_option table[] = {
+    { STORE, 0, true, "store" },
+    { OWNER, 0, true, "owner" },
+    { HELP, 'h', false, "help" },
+    { 0, 0, false, NULL },
+};
+
+static const char usage[] =
+    "Usage: holdfast break [--store URI] [--owner OWNER] NAME\n"
+    "Shows who holds the lock NAME, and takes it away from that holder. Somebody else can have it at\n"
+    "once, before the holder knows: stop the holder first where you can.\n"
+    "\n"
+    "  --store URI    the store; else HOLDFAST_STORE; else the embedded store\n"
+    "  --owner OWNER  only if this owner, as 'holdfast show' prints it, still holds the lock\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Exit: 0; 1 when nobody holds it; 75 when the holder changed, and nothing was removed; 69 store;\n"
+    "64 usage.\n";
+
+static int nobody(const char *name)
+{
+    hfi_cli_say("nobody holds '%s'", name);
+    return CLI_EXIT_NONE;
+}
+
+static int changed(const char *name)
+{
+    hfi_cli_say("the holder of '%s' has changed in between; nothing was removed", name);
+    return CLI_EXIT_BUSY;
+}
+
+/* Prints the holder before it is touched, so that what was removed is on record even if we fail then. */
+static int break_holder(struct cli_store *store, const char *name, const struct hf_holder *holder)
+{
+    char text[CLI_SINCE_ROOM], clean[HF_NAME_MAX + 1];
+    int result;
+
+    hfi_cli_clean(clean, sizeof clean, name);
+    printf("'%s' is held by %s, owner %s\n", clean, hfi_cli_holder_since(text, holder), holder->owner);
+    result = hfi_cli_flush();
+    if (result != CLI_EXIT_OK)
+        return result;
+    result = hf_break(store->client, name, holder->owner);
+    if (result == HF_ERR_CHANGED)
+        return changed(name);
+    if (result == HF_ERR_NOT_FOUND)
+        return nobody(name);
+    if (result != HF_OK)
+        return hfi_cli_store_failed(result);
+    printf("taken away\n");
+    return hfi_cli_flush();
+}
+
+static int break_lock(struct cli_store *store, const char *name, const char *owner)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+    hf_list *list = NULL;
+    int result = hf_inspect(store->client, name, &list), code;
+
+    if (result == HF_ERR_NOT_FOUND)
+        return nobody(name);
+    if (result != HF_OK)
+        return hfi_cli_store_failed(result);
+    result = hf_list_get(list, 0, &lock);
+    if (result != HF_OK)
+        code = hfi_cli_store_failed(result);
+    else if (!lock.holder.owner[0])
+        code = nobody(name);
+    else if (owner && strcmp(owner, lock.holder.owner) != 0)
+        code = changed(name);
+    else
+        code = break_holder(store, name, &lock.holder);
+    hf_list_free(list);
+    return code;
+}
+
+static int break_main(int argc, char **argv)
+{
+    struct cli_options parser;
+    struct cli_store store;
+    const char *owner = NULL;
+    char *uri = NULL;
+    int id, code;
+
+    hfi_cli_options_init(&parser, "break", table, argc, argv);
+    while ((id = hfi_cli_options_next(&parser)) > 0) {
+        if (id == HELP)
+            return hfi_cli_print_usage(&hfi_cli_break);
+        if (id == STORE)
+            uri = parser.value;
+        else
+            owner = parser.value;
+    }
+    if (id == CLI_OPTIONS_WRONG)
+        return CLI_EXIT_USAGE;
+    if (argc - parser.next != 1)
+        return hfi_cli_usage_error("break", "exactly one name is needed", NULL);
+    code = hfi_cli_store_open(&store, uri, NULL);
+    if (code != CLI_EXIT_OK)
+        return code;
+    code = break_lock(&store, argv[parser.next], owner);
+    hfi_cli_store_close(&store);
+    return code;
+}
+
+const struct cli_command hfi_cli_break = {
+    .name = "break",
+    .summary = "take a lock away from the holder shown",
+    .usage = usage,
+    .main = break_main,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `holdfast run`, its parts and what they share.
+ *
+ *   run.c        the phases: open, wait, supervise, give back
+ *   wait.c       until the lock is ours
+ *   supervise.c  while the command runs: one loop over descriptors, single-threaded
+ *   stops.c      job control: the command stops, we stop, we are continued
+ */
+#ifndef HFI_CLI_RUN_H
+#define HFI_CLI_RUN_H
+
+#include "cli/child.h"
+#include "cli/guard.h"
+#include "cli/lease.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
+#include "cli/store.h"
+#include "cli/terminal.h"
+#include "holdfast/holdfast.h"
+
+struct cli_run {
+    struct cli_run_options options;
+    struct cli_store store;
+    struct cli_signals signals;
+    hf_hold *hold;
+    uint64_t began_ns; /* to wait */
+    int alarm;
+};
+
+/* The command and what watches it. */
+struct cli_job {
+    struct cli_run *run;
+    struct cli_child child;
+    struct cli_guard guard;
+    struct cli_lease lease;
+    struct cli_terminal terminal;
+    uint64_t look_ns;   /* when to look whether the group is gone; CLI_NEVER: no need */
+    uint64_t step_ns;   /* how long until the next look after that */
+    uint64_t linger_ns; /* the command has ended; the rest of its group is waited for until then */
+    uint64_t nag_ns;    /* when to say that the group does not end */
+    bool told;          /* a signal that asked us to end was passed on */
+    bool stop_asked;    /* TSTP was sent to us and passed on */
+    bool unguarded;     /* no guard could be had: the command is being ended */
+    bool killed;        /* KILL was sent, and is repeated */
+    bool gone;          /* nobody of the group is left */
+};
+
+/* Waits for the lock. CLI_EXIT_OK: run->hold is valid. Else an exit code, after a message, and no hold. */
+int hfi_cli_wait(struct cli_run *run);
+
+/* Runs the command under run->hold. Returns the exit code; the group is over, the hold still to be released. */
+int hfi_cli_supervise(struct cli_run *run);
+
+/* stops.c: the command was stopped by `number`; SIGTSTP came to us; SIGCONT came to us. */
+void hfi_cli_job_stopped(struct cli_job *job, int number);
+void hfi_cli_job_stop(struct cli_job *job);
+void hfi_cli_job_continue(struct cli_job *job);
+/* supervise.c, for stops.c: does what the hold's state asks for now. */
+void hfi_cli_job_lease(struct cli_job *job);
+/* Is the command's group being ended, for its hold's sake or for want of a guard? */
+bool hfi_cli_job_ending(const struct cli_job *job);
+
+#endif

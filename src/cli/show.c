@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `holdfast show`: one lock, its holder and its waiters in order. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/store.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+enum { STORE = 1, JSON, HELP };
+
+static const struct cli_option table_of_options[] = {
+    { STORE, 0, true, "store" },
+    { JSON, 0, false, "json" },
+    { HELP, 'h', false, "help" },
+    { 0, 0, false, NULL },
+};
+
+static const char usage[] =
+    "Usage: holdfast show [--store URI] [--json] NAME\n"
+    "Shows who holds the lock NAME, and who waits for it, in order.\n"
+    "\n"
+    "  --store URI  the store; else HOLDFAST_STORE; else the embedded store\n"
+    "  --json       as JSON: docs/command.md, holdfast(1)\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "Exit: 0; 1 when nobody holds it or waits for it; 69 store; 64 usage.\n";
+
+static json_t *waiters_json(const hf_list *list)
+{
+    struct hf_holder waiter = { .size = sizeof waiter };
+    json_t *waiters = json_array();
+
+    for (size_t i = 0; list && hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++)
+        json_array_append_new(waiters, hfi_cli_json_holder(&waiter));
+    return waiters;
+}
+
+/* `list` is NULL when there is nothing of that name. */
+static int print_json(hf_client *client, const char *name, const hf_list *list)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+    json_t *json;
+
+    if (!list || hf_list_get(list, 0, &lock) != HF_OK)
+        json = json_pack("{s:o, s:s, s:n, s:i}", "name", hfi_cli_json_text(name), "state", "free", "holder",
+                         "waiter_count", 0);
+    else
+        json = hfi_cli_json_lock(&lock);
+    if (json) {
+        json_object_set_new(json, "store", hfi_cli_json_text(hf_client_store(client)));
+        json_object_set_new(json, "waiters", waiters_json(list));
+    }
+    return hfi_cli_json_print(json);
+}
+
+static void line(const char *key, const char *text)
+{
+    char clean[HF_NAME_MAX + 1];
+
+    hfi_cli_clean(clean, sizeof clean, text);
+    if (clean[0])
+        printf("%-10s %s\n", key, clean);
+}
+
+static void number(const char *key, int64_t value, int64_t least)
+{
+    if (value >= least)
+        printf("%-10s %lld\n", key, (long long)value);
+}
+
+static void print_holder(const struct hf_holder *holder)
+{
+    char text[CLI_HOLDER_ROOM], age[CLI_AGE_ROOM];
+
+    line("holder", hfi_cli_holder(text, holder));
+    line("owner", holder->owner);
+    if (holder->age_ms >= 0)
+        line("age", hfi_cli_age(age, holder->age_ms));
+    if (holder->remaining_ms >= 0)
+        line("remaining", hfi_cli_age(age, holder->remaining_ms));
+    number("token", (int64_t)holder->token, 1);
+    line("label", holder->label);
+    number("count", holder->count, 2);
+}
+
+static int print_waiters(const hf_list *list)
+{
+    static const char *const heads[] = { "PLACE", "WAITER", "AGE", "THREADS", "LABEL" };
+    struct hf_holder waiter = { .size = sizeof waiter };
+    struct cli_table table;
+    char text[CLI_HOLDER_ROOM], age[CLI_AGE_ROOM], digits[24];
+
+    hfi_cli_table_init(&table, heads, 5, 1u << 1 | 1u << 4);
+    for (size_t i = 0; hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++) {
+        snprintf(digits, sizeof digits, "%zu", i + 1);
+        hfi_cli_table_add(&table, digits);
+        hfi_cli_table_add(&table, hfi_cli_holder(text, &waiter));
+        hfi_cli_table_add(&table, hfi_cli_age(age, waiter.age_ms));
+        snprintf(digits, sizeof digits, "%lld", (long long)waiter.count);
+        hfi_cli_table_add(&table, waiter.count > 0 ? digits : "");
+        hfi_cli_table_add(&table, waiter.label);
+    }
+    return hfi_cli_table_print(&table, 0);
+}
+
+static int print_text(const hf_list *list)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+    struct hf_holder first = { .size = sizeof first };
+    int result = hf_list_get(list, 0, &lock);
+
+    if (result != HF_OK)
+        return hfi_cli_store_failed(result);
+    line("name", lock.name);
+    line("state", lock.state);
+    if (lock.holder.owner[0] || lock.holder.pid > 0)
+        print_holder(&lock.holder);
+    number("waiters", lock.waiters, 0);
+    if (hf_list_waiter(list, 0, 0, &first) != HF_OK)
+        return hfi_cli_flush();
+    putchar('\n');
+    return print_waiters(list);
+}
+
+static int show_lock(struct cli_store *store, const char *name, int json)
+{
+    hf_list *list = NULL;
+    int result = hf_inspect(store->client, name, &list), code;
+
+    if (result != HF_OK && result != HF_ERR_NOT_FOUND)
+        return hfi_cli_store_failed(result);
+    if (json)
+        code = print_json(store->client, name, list);
+    else if (result == HF_OK)
+        code = print_text(list);
+    else {
+        hfi_cli_say("nobody holds '%s' or waits for it", name);
+        code = CLI_EXIT_OK;
+    }
+    hf_list_free(list);
+    return code == CLI_EXIT_OK && result == HF_ERR_NOT_FOUND ? CLI_EXIT_NONE : code;
+}
+
+static int show_main(int argc, char **argv)
+{
+    struct cli_options parser;
+    struct cli_store store;
+    char *uri = NULL;
+    int id, json = 0, code;
+
+    hfi_cli_options_init(&parser, "show", table_of_options, argc, argv);
+    while ((id = hfi_cli_options_next(&parser)) > 0) {
+        if (id == HELP)
+            return hfi_cli_print_usage(&hfi_cli_show);
+        if (id == STORE)
+            uri = parser.value;
+        else
+            json = 1;
+    }
+    if (id == CLI_OPTIONS_WRONG)
+        return CLI_EXIT_USAGE;
+    if (argc - parser.next != 1)
+        return hfi_cli_usage_error("show", "exactly one name is needed", NULL);
+    code = hfi_cli_store_open(&store, uri, NULL);
+    if (code != CLI_EXIT_OK)
+        return code;
+    code = show_lock(&store, argv[parser.next], json);
+    hfi_cli_store_close(&store);
+    return code;
+}
+
+const struct cli_command hfi_cli_show = {
+    .name = "show",
+    .summary = "show one lock: its holder, and its waiters in order",
+    .usage = usage,
+    .main = show_main,
+};
