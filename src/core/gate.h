@@ -19,7 +19,8 @@ struct hfi_waiter {
     struct hfi_waiter *prev, *next; /* the gate's queue, then the engine's list of done ones */
     const char *name;               /* only read by the input that starts it */
     size_t name_len;
-    uint64_t owner; /* who asks, in this process */
+    uint64_t owner;     /* who asks, in this process */
+    uint8_t owner_kind; /* numbers of different kinds are different owners */
     uint32_t ttl_ms;
     bool fixed;           /* ttl_ms is a fixed lease */
     bool once;            /* one attempt */

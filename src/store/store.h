@@ -34,6 +34,7 @@ struct hfi_store_config {
     const struct hfi_identity *identity; /* outlives the store */
     struct hfi_trace trace;
     hfi_time op_timeout_ns;
+    hfi_time connect_timeout_ns;
     uint64_t seed; /* for jitter */
 };
 

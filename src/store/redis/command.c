@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request as a command: EVALSHA at first, EVAL with the text when the server did not know the script. */
+#include <stdio.h>
+#include <string.h>
+
+#include "store/redis/redis.h"
+
+#define HFI_SCRIPT_TEXTS
+#include "redis_scripts.inc"
+#undef HFI_SCRIPT_TEXTS
+
+/* What Redisson publishes for "unlocked". */
+#define UNLOCKED "0"
+
+struct script {
+    const char *sha, *text;
+    size_t length;
+};
+
+enum script_name {
+#define HFI_SCRIPT(name, sha, text, length) SCRIPT_##name,
+#include "redis_scripts.inc"
+#undef HFI_SCRIPT
+    SCRIPT_COUNT
+};
+
+static const struct script SCRIPTS[SCRIPT_COUNT] = {
+#define HFI_SCRIPT(name, sha, text, length) [SCRIPT_##name] = { sha, text, length },
+#include "redis_scripts.inc"
+#undef HFI_SCRIPT
+};
+
+/* The head of a script's call; `arguments` are those that follow, keys included. */
+static void call(struct hfi_resp *resp, const struct hfi_request *request, enum script_name name,
+                 size_t keys, size_t arguments)
+{
+    const struct script *script = &SCRIPTS[name];
+
+    hfi_resp_command(resp, 3 + arguments);
+    if (request->stage == HFI_STAGE_TEXT) {
+        hfi_resp_text(resp, "EVAL");
+        hfi_resp_bytes(resp, script->text, script->length);
+    } else {
+        hfi_resp_text(resp, "EVALSHA");
+        hfi_resp_text(resp, script->sha);
+    }
+    hfi_resp_number(resp, keys);
+}
+
+static void channel(struct hfi_resp *resp, const char *name, size_t len)
+{
+    char text[HFI_CHANNEL_MAX];
+
+    hfi_resp_bytes(resp, text, hfi_channel_name(text, name, len, HFI_KIND_MUTEX));
+}
+
+static void encode_try(struct hfi_redis *redis, struct hfi_resp *resp,
+                       const struct hfi_lease *lease)
+{
+    char key[HFI_TOKEN_KEY_MAX];
+    size_t len = hfi_token_key(&redis->tags, key, hfi_slot(lease->name, lease->name_len));
+
+    call(resp, &lease->request, SCRIPT_acquire, 2, 5);
+    hfi_resp_bytes(resp, lease->name, lease->name_len);
+    hfi_resp_bytes(resp, key, len);
+    hfi_resp_owner(resp, redis->identity->id, lease->owner);
+    hfi_resp_number(resp, lease->ttl_ms);
+    hfi_resp_number(resp, lease->tokens);
+}
+
+static void encode_release(struct hfi_redis *redis, struct hfi_resp *resp,
+                           const struct hfi_lease *lease)
+{
+    call(resp, &lease->request, SCRIPT_release, 2, 4);
+    hfi_resp_bytes(resp, lease->name, lease->name_len);
+    channel(resp, lease->name, lease->name_len);
+    hfi_resp_owner(resp, redis->identity->id, lease->owner);
+    hfi_resp_text(resp, UNLOCKED);
+}
+
+static void encode_renewal(struct hfi_redis *redis, struct hfi_resp *resp,
+                           const struct hfi_renewal *renewal)
+{
+    call(resp, &renewal->request, SCRIPT_renew, renewal->count, 3 * renewal->count);
+    for (size_t i = 0; i < renewal->count; i++)
+        hfi_resp_bytes(resp, renewal->items[i].lease->name, renewal->items[i].lease->name_len);
+    for (size_t i = 0; i < renewal->count; i++) {
+        hfi_resp_number(resp, renewal->items[i].ttl_ms);
+        hfi_resp_owner(resp, redis->identity->id, renewal->items[i].lease->owner);
+    }
+}
+
+static uint64_t age_ms(hfi_time now, hfi_time since)
+{
+    return now > since ? (now - since) / HFI_MSEC : 0;
+}
+
+static void encode_announced(struct hfi_resp *resp, hfi_time now,
+                             const struct hfi_announcement_item *item)
+{
+    hfi_resp_bytes(resp, item->name, item->name_len);
+    hfi_resp_text(resp, item->held ? "1" : "0");
+    hfi_resp_number(resp, item->owner);
+    hfi_resp_number(resp, item->token);
+    hfi_resp_number(resp, age_ms(now, item->held_since_ns));
+    hfi_resp_text(resp, item->label);
+    hfi_resp_number(resp, item->waiters);
+    hfi_resp_number(resp, age_ms(now, item->waiting_since_ns));
+    hfi_resp_text(resp, item->watching ? "1" : "0");
+}
+
+static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hfi_resp *resp,
+                                const struct hfi_announcement *announcement)
+{
+    const struct hfi_identity *who = redis->identity;
+
+    call(resp, &announcement->request, SCRIPT_announce, 1, 8 + 9 * announcement->count);
+    hfi_resp_joined(resp, HFI_CLIENT_PREFIX, who->id, strlen(who->id));
+    hfi_resp_number(resp, announcement->ttl_ns / HFI_MSEC);
+    hfi_resp_text(resp, who->host);
+    hfi_resp_text(resp, who->user);
+    hfi_resp_text(resp, who->program);
+    hfi_resp_number(resp, (uint64_t)who->pid);
+    hfi_resp_text(resp, HF_VERSION);
+    hfi_resp_number(resp, age_ms(now, redis->opened_ns));
+    for (size_t i = 0; i < announcement->count; i++)
+        encode_announced(resp, now, &announcement->items[i]);
+}
+
+static void encode_farewell(struct hfi_redis *redis, struct hfi_resp *resp)
+{
+    hfi_resp_command(resp, 2);
+    hfi_resp_text(resp, "DEL");
+    hfi_resp_joined(resp, HFI_CLIENT_PREFIX, redis->identity->id, strlen(redis->identity->id));
+}
+
+static void encode_check(struct hfi_resp *resp)
+{
+    hfi_resp_command(resp, 1);
+    hfi_resp_text(resp, "PING");
+}
+
+void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *request,
+                              struct hfi_text *const *names, size_t count)
+{
+    call(resp, request, SCRIPT_inspect, count, count);
+    for (size_t i = 0; i < count; i++)
+        hfi_resp_bytes(resp, names[i]->bytes, names[i]->len);
+}
+
+void hfi_redis_encode_break(struct hfi_resp *resp, const struct hfi_request *request,
+                            const struct hfi_query *query)
+{
+    size_t len = strlen(query->text);
+
+    call(resp, request, SCRIPT_break, 2, 4);
+    hfi_resp_bytes(resp, query->text, len);
+    channel(resp, query->text, len);
+    hfi_resp_text(resp, query->owner);
+    hfi_resp_text(resp, UNLOCKED);
+}
+
+bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
+                      struct hfi_resp *resp)
+{
+    char *start = resp->at;
+
+    switch ((enum hfi_op)request->op) {
+    case HFI_OP_TRY:
+        encode_try(redis, resp, hfi_request_lease(request));
+        break;
+    case HFI_OP_RELEASE:
+        encode_release(redis, resp, hfi_request_lease(request));
+        break;
+    case HFI_OP_RENEW:
+        encode_renewal(redis, resp, hfi_request_renewal(request));
+        break;
+    case HFI_OP_ANNOUNCE:
+        encode_announcement(redis, now, resp, hfi_request_announcement(request));
+        break;
+    case HFI_OP_FAREWELL:
+        encode_farewell(redis, resp);
+        break;
+    case HFI_OP_CHECK:
+        encode_check(resp);
+        break;
+    default:
+        hfi_redis_encode_job(redis, request, resp);
+    }
+    if (!resp->full)
+        return true;
+    resp->at = start;
+    resp->full = false;
+    return false;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection, as far as its bytes and its life go.
+ *
+ *   DOWN -> DIALING (the host connects) -> GREETING (what must be said first) -> READY
+ *     ^________________________________________________________________________|
+ *          lost: an error, a refusal, or no answer in time
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/redis/redis.h"
+
+static struct hfi_redis *redis_of(struct hfi_store *store)
+{
+    return (struct hfi_redis *)store;
+}
+
+static bool is_needed(const struct hfi_redis *redis, unsigned number)
+{
+    if (number == HFI_REDIS_WAKEUPS)
+        return redis->subscriptions != NULL;
+    return redis->pending || redis->again;
+}
+
+enum hfi_link_want hfi_redis_want(struct hfi_store *store, unsigned number, hfi_time now)
+{
+    struct hfi_redis *redis = redis_of(store);
+    struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->drop)
+        return HFI_LINK_DROP;
+    if (link->state != HFI_LINK_DOWN)
+        return HFI_LINK_KEEP;
+    if (!is_needed(redis, number) || now < link->retry_ns)
+        return HFI_LINK_NONE;
+    link->state = HFI_LINK_DIALING;
+    link->ready_by = now + redis->connect_timeout_ns;
+    return HFI_LINK_DIAL;
+}
+
+/* What a connection needs; kept from one to the next. */
+static bool equip(struct hfi_redis_link *link)
+{
+    if (!link->reader)
+        link->reader = redisReaderCreate();
+    if (!link->out)
+        link->out = malloc(HFI_REDIS_OUT_SIZE);
+    return link->reader && link->out;
+}
+
+void hfi_redis_connected(struct hfi_store *store, unsigned number, hfi_time now)
+{
+    struct hfi_redis *redis = redis_of(store);
+    struct hfi_redis_link *link = &redis->link[number];
+    struct hfi_resp resp;
+
+    if (!equip(link)) {
+        hfi_redis_drop(redis, number);
+        return;
+    }
+    link->state = HFI_LINK_GREETING;
+    link->ready_by = now + redis->op_timeout_ns;
+    resp = (struct hfi_resp){ .at = link->out, .end = link->out + HFI_REDIS_OUT_SIZE };
+    hfi_redis_greet(redis, number, &resp);
+    link->out_start = 0;
+    link->out_end = (size_t)(resp.at - link->out);
+}
+
+void hfi_redis_drop(struct hfi_redis *redis, unsigned number)
+{
+    redis->link[number].drop = true;
+}
+
+void hfi_redis_lost(struct hfi_store *store, unsigned number, hfi_time now, const char *why)
+{
+    struct hfi_redis *redis = redis_of(store);
+    struct hfi_redis_link *link = &redis->link[number];
+    bool was_ready = link->state == HFI_LINK_READY;
+
+    hfi_trace(&redis->store.trace, HF_TRACE_INFO, "%s: %s connection: %s", redis->uri.shown,
+              number == HFI_REDIS_COMMANDS ? "command" : "wake-up", why);
+    link->state = HFI_LINK_DOWN;
+    link->drop = false;
+    link->out_start = link->out_end = 0;
+    if (link->reader)
+        redisReaderFree(link->reader);
+    link->reader = NULL;
+    link->retry_ns = now;
+    if (was_ready)
+        hfi_backoff_reset(&link->backoff);
+    else
+        link->retry_ns += hfi_backoff_next(&link->backoff, &redis->random, HFI_REDIS_RETRY_FIRST,
+                                           HFI_REDIS_RETRY_MOST);
+    if (number == HFI_REDIS_WAKEUPS) {
+        hfi_redis_unsubscribed(redis);
+        return;
+    }
+    if (redis->refusal)
+        snprintf(redis->why_down, sizeof redis->why_down, "%s", redis->store.detail);
+    else
+        snprintf(redis->why_down, sizeof redis->why_down, "%.*s: %.80s", HFI_SHOWN_MAX,
+                 redis->uri.shown, why);
+    hfi_redis_say_why_down(redis);
+    hfi_redis_forsake(redis);
+    if (was_ready)
+        return; /* what was not sent yet waits for the next connection */
+    hfi_redis_refuse_pending(redis, redis->refusal ? redis->refusal : HF_ERR_UNREACHABLE);
+    redis->refusal = HF_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Bytes out
+ */
+
+/* Moves what is left to the front, so that there is room for whole commands. */
+static void compact(struct hfi_redis_link *link)
+{
+    if (link->out_start == 0)
+        return;
+    memmove(link->out, link->out + link->out_start, link->out_end - link->out_start);
+    link->out_end -= link->out_start;
+    link->out_start = 0;
+}
+
+static bool encode_one(struct hfi_redis *redis, hfi_time now, struct hfi_request **list,
+                       struct hfi_resp *resp)
+{
+    struct hfi_request *request = *list;
+
+    if (!request || redis->sent_count >= HFI_REDIS_SENT_MAX)
+        return false;
+    if (!hfi_redis_encode(redis, now, request, resp))
+        return false;
+    DL_DELETE(*list, request);
+    request->sent_ns = now;
+    DL_APPEND(redis->sent, request);
+    redis->sent_count++;
+    redis->answer_by = hfi_time_min(redis->answer_by, request->deadline_ns);
+    return true;
+}
+
+static void encode_requests(struct hfi_redis *redis, hfi_time now, struct hfi_resp *resp)
+{
+    while (encode_one(redis, now, &redis->again, resp))
+        ;
+    if (redis->again)
+        return; /* in order */
+    while (encode_one(redis, now, &redis->pending, resp))
+        ;
+}
+
+size_t hfi_redis_produce(struct hfi_store *store, unsigned number, hfi_time now,
+                         const char **ret_bytes)
+{
+    struct hfi_redis *redis = redis_of(store);
+    struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->drop)
+        return 0;
+    if (link->state == HFI_LINK_READY) {
+        struct hfi_resp resp;
+
+        compact(link);
+        resp = (struct hfi_resp){ .at = link->out + link->out_end,
+                                  .end = link->out + HFI_REDIS_OUT_SIZE };
+        if (number == HFI_REDIS_COMMANDS)
+            encode_requests(redis, now, &resp);
+        else
+            hfi_redis_encode_subscriptions(redis, &resp);
+        link->out_end = (size_t)(resp.at - link->out);
+    }
+    *ret_bytes = link->out + link->out_start;
+    return link->out_end - link->out_start;
+}
+
+void hfi_redis_produced(struct hfi_store *store, unsigned number, size_t count)
+{
+    struct hfi_redis_link *link = &redis_of(store)->link[number];
+
+    link->out_start += count;
+    if (link->out_start == link->out_end)
+        link->out_start = link->out_end = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Bytes in
+ */
+
+static void become_ready(struct hfi_redis *redis, unsigned number, hfi_time now)
+{
+    struct hfi_redis_link *link = &redis->link[number];
+
+    link->state = HFI_LINK_READY;
+    hfi_backoff_reset(&link->backoff);
+    if (number == HFI_REDIS_WAKEUPS) {
+        redis->heard_ns = now;
+        redis->pinged = false;
+        return;
+    }
+    redis->why_down[0] = '\0';
+    redis->restored |= redis->was_up;
+    redis->was_up = true;
+}
+
+static void greeted(struct hfi_redis *redis, unsigned number, hfi_time now, const redisReply *reply)
+{
+    struct hfi_redis_link *link = &redis->link[number];
+    int refusal = hfi_redis_greeted(redis, number, reply);
+
+    if (refusal) {
+        if (number == HFI_REDIS_COMMANDS)
+            redis->refusal = refusal;
+        hfi_redis_drop(redis, number);
+    } else if (link->greeted == link->greetings) {
+        become_ready(redis, number, now);
+    }
+}
+
+static void answered(struct hfi_redis *redis, hfi_time now, const redisReply *reply)
+{
+    struct hfi_request *request = redis->sent;
+
+    if (!request) {
+        hfi_redis_say(redis, "%s sent what was not asked for", redis->uri.shown);
+        hfi_redis_drop(redis, HFI_REDIS_COMMANDS);
+        return;
+    }
+    DL_DELETE(redis->sent, request);
+    redis->sent_count--;
+    hfi_redis_answer(redis, now, request, reply);
+}
+
+static void take_reply(struct hfi_redis *redis, unsigned number, hfi_time now,
+                       const redisReply *reply)
+{
+    if (redis->link[number].state == HFI_LINK_GREETING)
+        greeted(redis, number, now, reply);
+    else if (number == HFI_REDIS_COMMANDS)
+        answered(redis, now, reply);
+    else
+        hfi_redis_hear(redis, reply);
+}
+
+void hfi_redis_consume(struct hfi_store *store, unsigned number, hfi_time now, const char *bytes,
+                       size_t count)
+{
+    struct hfi_redis *redis = redis_of(store);
+    struct hfi_redis_link *link = &redis->link[number];
+    void *reply = NULL;
+
+    if (number == HFI_REDIS_WAKEUPS) {
+        redis->heard_ns = now;
+        redis->pinged = false;
+    }
+    if (redisReaderFeed(link->reader, bytes, count) != REDIS_OK)
+        hfi_redis_drop(redis, number);
+    while (!link->drop && redisReaderGetReply(link->reader, &reply) == REDIS_OK && reply) {
+        take_reply(redis, number, now, reply);
+        freeReplyObject(reply);
+        reply = NULL;
+    }
+    if (link->reader->err)
+        hfi_redis_drop(redis, number);
+}
+
+bool hfi_redis_expects(struct hfi_store *store, unsigned number)
+{
+    struct hfi_redis *redis = redis_of(store);
+
+    return redis->link[number].state == HFI_LINK_GREETING ||
+           (number == HFI_REDIS_COMMANDS ? redis->sent != NULL
+                                         : redis->confirm_by != HF_TIME_NEVER);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Time
+ */
+
+hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
+{
+    struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->drop)
+        return HF_TIME_NEVER;
+    switch (link->state) {
+    case HFI_LINK_DOWN:
+        return is_needed(redis, number) ? link->retry_ns : HF_TIME_NEVER;
+    case HFI_LINK_DIALING:
+    case HFI_LINK_GREETING:
+        return link->ready_by;
+    case HFI_LINK_READY:
+        break;
+    }
+    if (number == HFI_REDIS_COMMANDS)
+        return redis->answer_by;
+    if (!redis->subscriptions)
+        return HF_TIME_NEVER;
+    return redis->heard_ns + HFI_REDIS_QUIET + (redis->pinged ? redis->op_timeout_ns : 0);
+}
+
+/* The soonest deadline of what was sent; it is kept as a lower bound in between. */
+static hfi_time soonest(const struct hfi_request *list)
+{
+    const struct hfi_request *request;
+    hfi_time at = HF_TIME_NEVER;
+
+    DL_FOREACH (list, request) {
+        at = hfi_time_min(at, request->deadline_ns);
+    }
+    return at;
+}
+
+static void say_hello(struct hfi_redis *redis)
+{
+    static const char PING[] = "*1\r\n$4\r\nPING\r\n";
+    struct hfi_redis_link *link = &redis->link[HFI_REDIS_WAKEUPS];
+
+    redis->pinged = true;
+    if (HFI_REDIS_OUT_SIZE - link->out_end < sizeof PING)
+        return;
+    memcpy(link->out + link->out_end, PING, sizeof PING - 1);
+    link->out_end += sizeof PING - 1;
+}
+
+void hfi_redis_link_tick(struct hfi_redis *redis, unsigned number, hfi_time now)
+{
+    struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->drop || link->state == HFI_LINK_DOWN || now < hfi_redis_link_deadline(redis, number))
+        return;
+    if (link->state == HFI_LINK_READY && number == HFI_REDIS_COMMANDS) {
+        redis->answer_by = soonest(redis->sent);
+        if (now < redis->answer_by)
+            return;
+    }
+    if (link->state == HFI_LINK_READY && number == HFI_REDIS_WAKEUPS && !redis->pinged) {
+        say_hello(redis);
+        return;
+    }
+    hfi_redis_say(redis, "%s does not answer", redis->uri.shown);
+    hfi_redis_drop(redis, number);
+}

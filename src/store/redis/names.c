@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sources: Redisson's RedissonObject.prefixName() for the channels; the Redis cluster specification for
+ * slots.
+ *
+ * A counter of tokens must lie in its lock's slot, and there is one a slot, not one a lock. Its tag is six
+ * letters, each one of eight that differ in their lowest three bits only: 18 bits. CRC16 is linear over
+ * GF(2), so each of these bits, when set, changes the slot by a constant, whatever the others are; the bits
+ * that make up a wanted slot are found by Gaussian elimination once, and combined by exclusive or for each
+ * slot.
+ */
+#include "store/redis/names.h"
+
+#include <string.h>
+
+#define SLOT_BITS   HFI_SLOT_BITS
+#define SLOT_COUNT  (1 << SLOT_BITS)
+#define TAG_LENGTH  6
+#define LETTER_BITS 3
+#define TAG_BITS    (TAG_LENGTH * LETTER_BITS)
+#define LETTER_BASE 'h' /* 0x68: the eight letters h … o */
+
+static const char *const CHANNEL_PREFIX[HFI_KIND_COUNT] = {
+    [HFI_KIND_MUTEX] = "redisson_lock__channel",
+    [HFI_KIND_READ_WRITE] = "redisson_rwlock",
+};
+
+size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_kind kind)
+{
+    size_t n = strlen(CHANNEL_PREFIX[kind]);
+    bool tagged = memchr(name, '{', len) != NULL;
+
+    memcpy(to, CHANNEL_PREFIX[kind], n);
+    to[n++] = ':';
+    if (!tagged)
+        to[n++] = '{';
+    memcpy(to + n, name, len);
+    n += len;
+    if (!tagged)
+        to[n++] = '}';
+    return n;
+}
+
+static uint16_t crc16(const char *bytes, size_t len)
+{
+    uint16_t crc = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        crc = (uint16_t)(crc ^ ((unsigned char)bytes[i] << 8));
+        for (int bit = 0; bit < 8; bit++)
+            crc = (uint16_t)((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0));
+    }
+    return crc;
+}
+
+uint16_t hfi_slot(const char *key, size_t len)
+{
+    const char *open = memchr(key, '{', len);
+    const char *close = open ? memchr(open + 1, '}', len - (size_t)(open + 1 - key)) : NULL;
+
+    if (close && close > open + 1) {
+        key = open + 1;
+        len = (size_t)(close - key);
+    }
+    return crc16(key, len) % SLOT_COUNT;
+}
+
+static void make_tag(char *tag, uint32_t bits)
+{
+    for (unsigned i = 0; i < TAG_LENGTH; i++)
+        tag[i] = (char)(LETTER_BASE | ((bits >> (i * LETTER_BITS)) & ((1u << LETTER_BITS) - 1)));
+}
+
+static uint16_t slot_of_tag(uint32_t bits)
+{
+    char tag[TAG_LENGTH];
+
+    make_tag(tag, bits);
+    return crc16(tag, sizeof tag) % SLOT_COUNT;
+}
+
+void hfi_tags_init(struct hfi_tags *tags)
+{
+    memset(tags, 0, sizeof *tags);
+    tags->origin = slot_of_tag(0);
+    for (unsigned i = 0; i < TAG_BITS; i++) {
+        uint16_t change = slot_of_tag(1u << i) ^ tags->origin;
+        uint32_t bits = 1u << i;
+
+        for (int bit = SLOT_BITS - 1; bit >= 0 && change; bit--) {
+            if (!(change >> bit & 1))
+                continue;
+            if (!tags->change[bit]) {
+                tags->change[bit] = change;
+                tags->bits[bit] = bits;
+                break;
+            }
+            change ^= tags->change[bit];
+            bits ^= tags->bits[bit];
+        }
+    }
+}
+
+size_t hfi_token_key(const struct hfi_tags *tags, char *to, uint16_t slot)
+{
+    static const char PREFIX[] = "holdfast:token:{";
+    size_t n = sizeof PREFIX - 1;
+    uint16_t wanted = slot ^ tags->origin;
+    uint32_t bits = 0;
+
+    for (int bit = SLOT_BITS - 1; bit >= 0; bit--) {
+        if (wanted >> bit & 1) {
+            wanted ^= tags->change[bit];
+            bits ^= tags->bits[bit];
+        }
+    }
+    memcpy(to, PREFIX, n);
+    make_tag(to + n, bits);
+    n += TAG_LENGTH;
+    to[n++] = '}';
+    to[n] = '\0';
+    return n;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of keys and channels: byte for byte Redisson's, and our own. */
+#ifndef HFI_REDIS_NAMES_H
+#define HFI_REDIS_NAMES_H
+
+#include "core/request.h"
+
+/* The longest channel: prefix, colon, braces, name. */
+#define HFI_CHANNEL_MAX (HF_NAME_MAX + 32)
+/* The key of a slot's counter of tokens, with its final NUL. */
+#define HFI_TOKEN_KEY_MAX 32
+
+#define HFI_CLIENT_PREFIX "holdfast:client:" /* registry key, and the channel of the same name */
+
+/* The channel that tells of releases of a lock. Returns its length; no NUL is written. */
+size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_kind kind);
+
+/* The cluster's hash slot of a key: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384. */
+uint16_t hfi_slot(const char *key, size_t len);
+
+#define HFI_SLOT_BITS 14
+
+/* How to make a tag for any slot; names.c says how. */
+struct hfi_tags {
+    uint16_t origin;                /* the slot of the tag without any bit */
+    uint16_t change[HFI_SLOT_BITS]; /* a change of the slot whose highest bit is this one */
+    uint32_t bits[HFI_SLOT_BITS];   /* and the tag bits that make it */
+};
+
+void hfi_tags_init(struct hfi_tags *tags);
+/* "holdfast:token:{tag}" with a tag that hashes to the slot. Returns its length. */
+size_t hfi_token_key(const struct hfi_tags *tags, char *to, uint16_t slot);
+
+#endif

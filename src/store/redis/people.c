@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * List, inspect and break: for people, so they may take several commands, one after the other, and allocate.
+ *
+ *   LIST, INSPECT   which clients are there (PUBSUB CHANNELS) -> each one's registry key (HGETALL)
+ *                   -> the keys (SCAN; or the one name) -> are they locks (inspect.lua)
+ *                   -> how many listen (PUBSUB NUMSUB) -> more keys … -> the list
+ *   BREAK           break.lua -> tell the holder's client (PUBLISH)
+ *
+ * A job owns its request, which goes through the command link like any other; the query that it works for
+ * is finished when the job is over.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/redis/people.h"
+
+#define KEYS_AT_ONCE 64
+
+static struct hfi_job *job_of(const struct hfi_request *request)
+{
+    return (struct hfi_job *)request;
+}
+
+static void finish(struct hfi_redis *redis, struct hfi_job *job, enum hfi_outcome outcome,
+                   int error)
+{
+    struct hfi_request *request = &job->query->request;
+
+    request->stage = HFI_STAGE_OVER;
+    hfi_redis_finish(redis, request, outcome, error);
+    hfi_job_free(job);
+}
+
+void hfi_redis_job_failed(struct hfi_redis *redis, struct hfi_request *request,
+                          enum hfi_outcome outcome, int error)
+{
+    finish(redis, job_of(request), outcome, error);
+}
+
+void hfi_redis_ask(struct hfi_redis *redis, struct hfi_query *query)
+{
+    struct hfi_job *job = calloc(1, sizeof *job);
+
+    if (!job) {
+        query->request.stage = HFI_STAGE_OVER;
+        hfi_redis_finish(redis, &query->request, HFI_NOT_DONE, HF_ERR_NO_MEMORY);
+        return;
+    }
+    job->query = query;
+    job->request.op = query->request.op;
+    job->request.deadline_ns = query->request.deadline_ns;
+    job->step = query->request.op == HFI_OP_BREAK ? HFI_JOB_BREAK : HFI_JOB_CHANNELS;
+    strcpy(job->cursor, "0");
+    hfi_redis_queue(redis, &job->request);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The commands
+ */
+
+static void encode_channels(struct hfi_resp *resp)
+{
+    hfi_resp_command(resp, 3);
+    hfi_resp_text(resp, "PUBSUB");
+    hfi_resp_text(resp, "CHANNELS");
+    hfi_resp_text(resp, HFI_CLIENT_PREFIX "*");
+}
+
+static void encode_client(struct hfi_resp *resp, const struct hfi_job *job)
+{
+    const char *id = job->client_at->id;
+
+    hfi_resp_command(resp, 2);
+    hfi_resp_text(resp, "HGETALL");
+    hfi_resp_joined(resp, HFI_CLIENT_PREFIX, id, strlen(id));
+}
+
+/* Our patterns know only * and ?; the server's know more. */
+static size_t server_pattern(const char *pattern, char *to, size_t room)
+{
+    size_t n = 0;
+
+    for (; *pattern && n + 2 < room; pattern++) {
+        if (strchr("[]^\\", *pattern))
+            to[n++] = '\\';
+        to[n++] = *pattern;
+    }
+    return n;
+}
+
+static void encode_scan(struct hfi_resp *resp, const struct hfi_job *job)
+{
+    char pattern[2 * HF_NAME_MAX + 1];
+    const char *text = job->query->text ? job->query->text : "*";
+
+    hfi_resp_command(resp, 8);
+    hfi_resp_text(resp, "SCAN");
+    hfi_resp_text(resp, job->cursor);
+    hfi_resp_text(resp, "MATCH");
+    hfi_resp_bytes(resp, pattern, server_pattern(text, pattern, sizeof pattern));
+    hfi_resp_text(resp, "COUNT");
+    hfi_resp_text(resp, "1000");
+    hfi_resp_text(resp, "TYPE");
+    hfi_resp_text(resp, "hash");
+}
+
+static void encode_numsub(struct hfi_resp *resp, const struct hfi_job *job)
+{
+    char channel[HFI_CHANNEL_MAX];
+
+    hfi_resp_command(resp, 2 + job->found_count - job->found_at);
+    hfi_resp_text(resp, "PUBSUB");
+    hfi_resp_text(resp, "NUMSUB");
+    for (size_t i = job->found_at; i < job->found_count; i++) {
+        const struct hfi_found *found = &job->found[i];
+        enum hfi_kind kind = found->foreign ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+
+        hfi_resp_bytes(resp, channel,
+                       hfi_channel_name(channel, found->name->bytes, found->name->len, kind));
+    }
+}
+
+static void encode_tell(struct hfi_resp *resp, const struct hfi_job *job)
+{
+    const char *owner = job->query->owner;
+
+    hfi_resp_command(resp, 3);
+    hfi_resp_text(resp, "PUBLISH");
+    hfi_resp_joined(resp, HFI_CLIENT_PREFIX, owner, strcspn(owner, ":"));
+    hfi_resp_text(resp, job->query->text);
+}
+
+static size_t keys_now(const struct hfi_job *job)
+{
+    size_t left = job->key_count - job->key_at;
+
+    return left < KEYS_AT_ONCE ? left : KEYS_AT_ONCE;
+}
+
+void hfi_redis_encode_job(struct hfi_redis *redis, const struct hfi_request *request,
+                          struct hfi_resp *resp)
+{
+    const struct hfi_job *job = job_of(request);
+
+    (void)redis;
+    switch (job->step) {
+    case HFI_JOB_CHANNELS:
+        encode_channels(resp);
+        break;
+    case HFI_JOB_CLIENT:
+        encode_client(resp, job);
+        break;
+    case HFI_JOB_SCAN:
+        encode_scan(resp, job);
+        break;
+    case HFI_JOB_INSPECT:
+        hfi_redis_encode_inspect(resp, request, job->key + job->key_at, keys_now(job));
+        break;
+    case HFI_JOB_NUMSUB:
+        encode_numsub(resp, job);
+        break;
+    case HFI_JOB_BREAK:
+        hfi_redis_encode_break(resp, request, job->query);
+        break;
+    case HFI_JOB_TELL:
+        encode_tell(resp, job);
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The answers: each takes what it wants, and names the next step
+ */
+
+static bool is_text(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_STRING;
+}
+
+static bool take_channels(struct hfi_job *job, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return true;
+    for (size_t i = 0; i < reply->elements; i++) {
+        const char *channel = reply->element[i]->str;
+        size_t head = sizeof HFI_CLIENT_PREFIX - 1;
+
+        if (is_text(reply->element[i]) && strlen(channel) > head &&
+            !hfi_job_add_client(job, channel + head, strlen(channel) - head))
+            return false;
+    }
+    return true;
+}
+
+static bool take_keys(struct hfi_job *job, const redisReply *reply)
+{
+    const redisReply *keys;
+
+    strcpy(job->cursor, "0"); /* the end, unless it says otherwise */
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || !is_text(reply->element[0]) ||
+        reply->element[1]->type != REDIS_REPLY_ARRAY)
+        return true;
+    snprintf(job->cursor, sizeof job->cursor, "%s", reply->element[0]->str);
+    keys = reply->element[1];
+    for (size_t i = 0; i < keys->elements; i++) {
+        const redisReply *key = keys->element[i];
+
+        if (is_text(key) && (size_t)key->len <= HF_NAME_MAX &&
+            strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) != 0 &&
+            !hfi_job_add_key(job, key->str, (size_t)key->len))
+            return false;
+    }
+    return true;
+}
+
+static bool take_inspected(struct hfi_job *job, const redisReply *reply)
+{
+    size_t count = keys_now(job);
+
+    size_t first = job->key_at;
+
+    job->found_at = job->found_count;
+    job->key_at += count;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != count + 1)
+        return true;
+    if (reply->element[count]->type == REDIS_REPLY_INTEGER)
+        job->server_ms = reply->element[count]->integer;
+    for (size_t i = 0; i < count; i++) {
+        const redisReply *row = reply->element[i];
+
+        if (row->type == REDIS_REPLY_ARRAY && row->elements == 3 &&
+            row->element[0]->type == REDIS_REPLY_INTEGER && is_text(row->element[1]) &&
+            is_text(row->element[2]) &&
+            !hfi_job_add_found(job, job->key[first + i], row->element[0]->integer,
+                               row->element[1]->str, row->element[2]->str))
+            return false;
+    }
+    return true;
+}
+
+static void take_numsub(struct hfi_job *job, const redisReply *reply)
+{
+    size_t count = job->found_count - job->found_at;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * count)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (reply->element[2 * i + 1]->type == REDIS_REPLY_INTEGER)
+            job->found[job->found_at + i].listeners = reply->element[2 * i + 1]->integer;
+}
+
+/* What to ask next; false: nothing. */
+static bool next_step(struct hfi_job *job)
+{
+    bool one = job->query->request.op == HFI_OP_INSPECT;
+
+    struct hfi_announcer *client = job->client_at ? job->client_at : job->client;
+
+    while (client && client->asked)
+        client = client->next;
+    if (client)
+        job->client_at = client;
+    if (job->step == HFI_JOB_INSPECT && job->found_at < job->found_count)
+        job->step = HFI_JOB_NUMSUB;
+    else if (client)
+        job->step = HFI_JOB_CLIENT;
+    else if (job->key_at < job->key_count)
+        job->step = HFI_JOB_INSPECT;
+    else if (!one && (!job->scanned || strcmp(job->cursor, "0") != 0))
+        job->step = HFI_JOB_SCAN;
+    else
+        return false;
+    return true;
+}
+
+static bool take(struct hfi_job *job, const redisReply *reply)
+{
+    const char *name = job->query->text;
+
+    switch (job->step) {
+    case HFI_JOB_CHANNELS:
+        return take_channels(job, reply) && (job->query->request.op != HFI_OP_INSPECT ||
+                                             hfi_job_add_key(job, name, strlen(name)));
+    case HFI_JOB_CLIENT:
+        return hfi_job_add_registry(job, reply);
+    case HFI_JOB_SCAN:
+        job->scanned = true;
+        return take_keys(job, reply);
+    case HFI_JOB_INSPECT:
+        return take_inspected(job, reply);
+    default:
+        take_numsub(job, reply);
+        return true;
+    }
+}
+
+static void broken(struct hfi_redis *redis, struct hfi_job *job, const redisReply *reply)
+{
+    static const int ERRORS[] = { HF_OK, HF_ERR_CHANGED, HF_ERR_NOT_FOUND, HF_ERR_UNSUPPORTED };
+    long long said = reply->type == REDIS_REPLY_INTEGER ? 1 - reply->integer : -1;
+
+    if (job->step == HFI_JOB_TELL) {
+        finish(redis, job, HFI_DONE, HF_OK);
+        return;
+    }
+    if (said < 0 || said > 3) {
+        finish(redis, job, HFI_UNKNOWN, HF_ERR_UNSURE);
+    } else if (said > 0) {
+        redis->store.detail[0] = '\0';
+        finish(redis, job, HFI_NOT_DONE, ERRORS[said]);
+    } else {
+        job->step = HFI_JOB_TELL;
+        hfi_redis_queue(redis, &job->request);
+    }
+}
+
+void hfi_redis_job_answered(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
+                            const redisReply *reply)
+{
+    struct hfi_job *job = job_of(request);
+    int error;
+
+    if (request->op == HFI_OP_BREAK) {
+        broken(redis, job, reply);
+        return;
+    }
+    if (!take(job, reply)) {
+        finish(redis, job, HFI_NOT_DONE, HF_ERR_NO_MEMORY);
+        return;
+    }
+    if (next_step(job)) {
+        request->deadline_ns = now + redis->op_timeout_ns;
+        hfi_redis_queue(redis, request);
+        return;
+    }
+    error = hfi_job_fill_list(job);
+    finish(redis, job, error ? HFI_NOT_DONE : HFI_DONE, error);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reply as an answer. Nothing in a reply is trusted: what does not have the expected shape is unknown. */
+#include "store/redis/redis.h"
+
+/* A reply that makes no sense: whatever was asked may or may not have been done. */
+static void unintelligible(struct hfi_redis *redis, struct hfi_request *request)
+{
+    hfi_redis_say(redis, "%s gave an answer that makes no sense", redis->uri.shown);
+    hfi_redis_finish(redis, request, HFI_UNKNOWN, HF_ERR_UNSURE);
+}
+
+/* Error replies are definite: every script checks before it writes. */
+static void refused(struct hfi_redis *redis, struct hfi_request *request, const redisReply *reply)
+{
+    if (strncmp(reply->str, "NOSCRIPT", 8) == 0 && request->stage == HFI_STAGE_SHA) {
+        request->stage = HFI_STAGE_TEXT;
+        DL_APPEND(redis->again, request);
+        redis->pending_by = hfi_time_min(redis->pending_by, request->deadline_ns);
+        return;
+    }
+    hfi_redis_say(redis, "%s: %s", redis->uri.shown, reply->str);
+    hfi_redis_finish(redis, request, HFI_NOT_DONE, hfi_redis_error(reply));
+}
+
+static bool is_integers(const redisReply *reply, size_t count)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER)
+            return false;
+    return true;
+}
+
+static void done(struct hfi_redis *redis, struct hfi_request *request)
+{
+    hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
+}
+
+static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const redisReply *reply)
+{
+    long long verdict = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+                                reply->element[0]->type == REDIS_REPLY_INTEGER
+                            ? reply->element[0]->integer
+                            : -1;
+    long long a, b;
+
+    if (verdict == 2) {
+        lease->verdict = HFI_ALREADY;
+        done(redis, &lease->request);
+        return;
+    }
+    if (verdict < 0 || verdict > 2 || !is_integers(reply, 3)) {
+        unintelligible(redis, &lease->request);
+        return;
+    }
+    a = reply->element[1]->integer;
+    b = reply->element[2]->integer;
+    if (verdict == 1 && (a <= 0 || a >= HFI_TOKEN_LIMIT || b < 1 || b > (long long)lease->tokens)) {
+        unintelligible(redis, &lease->request);
+        return;
+    }
+    lease->verdict = verdict == 1 ? HFI_GRANTED : HFI_BUSY;
+    lease->ticket = false;
+    if (verdict == 1) {
+        lease->token = (uint64_t)a;
+        lease->tokens = (uint32_t)b;
+    } else {
+        lease->hint_ns = a >= 0 ? (hfi_time)a * HFI_MSEC : HF_TIME_NEVER;
+        lease->kind = b ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+    }
+    done(redis, &lease->request);
+}
+
+static void answer_release(struct hfi_redis *redis, struct hfi_lease *lease,
+                           const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_INTEGER) {
+        unintelligible(redis, &lease->request);
+        return;
+    }
+    lease->verdict = reply->integer >= 0 ? HFI_RELEASED : HFI_GONE;
+    lease->others = reply->integer > 0 ? (uint32_t)reply->integer : 0;
+    done(redis, &lease->request);
+}
+
+static void answer_renewal(struct hfi_redis *redis, struct hfi_renewal *renewal,
+                           const redisReply *reply)
+{
+    if (!is_integers(reply, renewal->count)) {
+        unintelligible(redis, &renewal->request);
+        return;
+    }
+    for (size_t i = 0; i < renewal->count; i++)
+        renewal->items[i].kept = reply->element[i]->integer == 1;
+    done(redis, &renewal->request);
+}
+
+static void answer_announcement(struct hfi_redis *redis, struct hfi_announcement *announcement,
+                                const redisReply *reply)
+{
+    announcement->forgotten = reply->type == REDIS_REPLY_INTEGER && reply->integer == 0;
+    hfi_redis_watch_control(redis);
+    done(redis, &announcement->request);
+}
+
+void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
+                      const redisReply *reply)
+{
+    bool job =
+        request->op == HFI_OP_LIST || request->op == HFI_OP_INSPECT || request->op == HFI_OP_BREAK;
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        refused(redis, request, reply);
+        return;
+    }
+    if (job) {
+        hfi_redis_job_answered(redis, now, request, reply);
+        return;
+    }
+    switch ((enum hfi_op)request->op) {
+    case HFI_OP_TRY:
+        answer_try(redis, hfi_request_lease(request), reply);
+        break;
+    case HFI_OP_RELEASE:
+        answer_release(redis, hfi_request_lease(request), reply);
+        break;
+    case HFI_OP_RENEW:
+        answer_renewal(redis, hfi_request_renewal(request), reply);
+        break;
+    case HFI_OP_ANNOUNCE:
+        answer_announcement(redis, hfi_request_announcement(request), reply);
+        break;
+    default:
+        done(redis, request); /* CHECK, FAREWELL */
+    }
+}

@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What people may see of a client: who it is, what it holds and waits for. The server's clock dates it.
+--
+-- KEYS[1]  holdfast:client:<uuid>, a hash
+-- ARGV[1]  ttl in ms
+-- ARGV[2..7]  host, user, program, pid, version, age of the client in ms
+-- then for each change:
+--   name, '1' held or '0', owner number, token, ms held, label, number of threads that wait,
+--   ms waiting, '1' when it listens for wake-ups or '0'
+-- Fields  host user program pid version started
+--         hold:<name>  "<owner number> <token> <since, epoch ms> <label>"
+--         wait:<name>  "<threads> <since, epoch ms>"
+--
+-- Replies  1 when the key was there before, else 0
+local known = redis.call('EXISTS', KEYS[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function since(age)
+    return string.format('%.0f', now - tonumber(age))
+end
+redis.call('HSET', KEYS[1], 'host', ARGV[2], 'user', ARGV[3], 'program', ARGV[4], 'pid', ARGV[5],
+    'version', ARGV[6], 'started', since(ARGV[7]))
+for i = 8, #ARGV, 9 do
+    local name = ARGV[i]
+    if ARGV[i + 1] == '1' then
+        redis.call('HSET', KEYS[1], 'hold:' .. name,
+            ARGV[i + 2] .. ' ' .. ARGV[i + 3] .. ' ' .. since(ARGV[i + 4]) .. ' ' .. ARGV[i + 5])
+    else
+        redis.call('HDEL', KEYS[1], 'hold:' .. name)
+    end
+    if ARGV[i + 6] ~= '0' or ARGV[i + 8] == '1' then
+        redis.call('HSET', KEYS[1], 'wait:' .. name, ARGV[i + 6] .. ' ' .. since(ARGV[i + 7]))
+    else
+        redis.call('HDEL', KEYS[1], 'wait:' .. name)
+    end
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return known

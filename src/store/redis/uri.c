@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* redis://[user[:password]@]host[:port][/db]   redis+unix://[user[:password]@]/path[?db=N] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/redis/redis.h"
+
+#define DB_MAX 1000000
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Percent-decoding into a buffer; false: it does not fit, a bad escape, or a NUL or line break inside. */
+static bool decode(const char *from, size_t len, char *to, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = from[i];
+
+        if (c == '%') {
+            int high = i + 2 < len ? hex_digit(from[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(from[i + 2]) : -1;
+
+            if (low < 0)
+                return false;
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        if ((unsigned char)c < 0x20 || c == 0x7f || n + 1 >= room)
+            return false;
+        to[n++] = c;
+    }
+    to[n] = '\0';
+    return true;
+}
+
+static bool number(const char *text, size_t len, unsigned most, unsigned *ret)
+{
+    unsigned value = 0;
+
+    if (len == 0 || len > 7)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (unsigned)(text[i] - '0');
+    }
+    *ret = value;
+    return value <= most;
+}
+
+static int fail(char *detail, const char *what)
+{
+    snprintf(detail, HFI_DETAIL_MAX,
+             "%s; write redis://[user[:password]@]host[:port][/db] or redis+unix:///path[?db=N]",
+             what);
+    return HF_ERR_URI;
+}
+
+/* "user:password@"; moves *at behind it. */
+static bool userinfo(const char **at, size_t *len, struct hfi_redis_uri *uri)
+{
+    const char *end = NULL, *colon;
+    size_t n;
+
+    for (size_t i = 0; i < *len && (*at)[i] != '/'; i++)
+        if ((*at)[i] == '@')
+            end = *at + i;
+    if (!end)
+        return true;
+    n = (size_t)(end - *at);
+    colon = memchr(*at, ':', n);
+    if (!decode(*at, colon ? (size_t)(colon - *at) : n, uri->user, sizeof uri->user))
+        return false;
+    if (colon && !decode(colon + 1, (size_t)(end - colon - 1), uri->password, sizeof uri->password))
+        return false;
+    *len -= n + 1;
+    *at = end + 1;
+    return true;
+}
+
+static bool host_and_port(const char *at, size_t len, struct hfi_redis_uri *uri)
+{
+    const char *colon;
+    unsigned port;
+
+    if (len > 0 && at[0] == '[') { /* an IPv6 address */
+        const char *close = memchr(at, ']', len);
+
+        if (!close || !decode(at + 1, (size_t)(close - at - 1), uri->host, sizeof uri->host))
+            return false;
+        len -= (size_t)(close + 1 - at);
+        at = close + 1;
+        if (len > 0 && at[0] != ':')
+            return false;
+        colon = len > 0 ? at : NULL;
+    } else {
+        colon = memchr(at, ':', len);
+        if (!decode(at, colon ? (size_t)(colon - at) : len, uri->host, sizeof uri->host))
+            return false;
+    }
+    strcpy(uri->port, "6379");
+    if (colon) {
+        size_t n = len - (size_t)(colon + 1 - at);
+
+        if (!number(colon + 1, n, 65535, &port) || port == 0)
+            return false;
+        snprintf(uri->port, sizeof uri->port, "%hu", (unsigned short)port);
+    }
+    return uri->host[0] != '\0';
+}
+
+static int parse_tcp(const char *at, size_t len, struct hfi_redis_uri *uri, char *detail)
+{
+    const char *slash = memchr(at, '/', len);
+    size_t n = slash ? (size_t)(slash - at) : len;
+
+    if (!host_and_port(at, n, uri))
+        return fail(detail, "the host or port in the URI is not valid");
+    if (slash && n + 1 < len && !number(slash + 1, len - n - 1, DB_MAX, &uri->db))
+        return fail(detail, "what follows the host in the URI must be the number of a database");
+    return HF_OK;
+}
+
+static int parse_unix(const char *at, size_t len, struct hfi_redis_uri *uri, char *detail)
+{
+    const char *mark = memchr(at, '?', len);
+    size_t n = mark ? (size_t)(mark - at) : len;
+
+    if (n == 0 || at[0] != '/' || !decode(at, n, uri->path, sizeof uri->path))
+        return fail(detail,
+                    "the socket's path in the URI must be absolute and of at most 107 bytes");
+    if (!mark)
+        return HF_OK;
+    if (strncmp(mark, "?db=", 4) != 0 || !number(mark + 4, len - n - 4, DB_MAX, &uri->db))
+        return fail(detail, "the only option of the URI is ?db=N");
+    return HF_OK;
+}
+
+/* Escapes what a user name or a path may have inside, so that the result is a URI again. */
+static void show_text(struct hfi_redis_uri *uri, const char *text, bool path)
+{
+    size_t n = strlen(uri->shown);
+
+    for (; *text && n + 4 < sizeof uri->shown; text++) {
+        if (strchr(path ? "?%# " : ":/?%#@[] ", *text))
+            n += (size_t)snprintf(uri->shown + n, 4, "%%%02X", (unsigned char)*text);
+        else
+            uri->shown[n++] = *text;
+    }
+    uri->shown[n] = '\0';
+}
+
+static void show(const char *scheme, struct hfi_redis_uri *uri)
+{
+    bool v6 = strchr(uri->host, ':') != NULL;
+    size_t n;
+
+    snprintf(uri->shown, sizeof uri->shown, "%s://", scheme);
+    if (uri->user[0]) {
+        show_text(uri, uri->user, false);
+        n = strlen(uri->shown);
+        snprintf(uri->shown + n, sizeof uri->shown - n, "@");
+    }
+    if (uri->path[0])
+        show_text(uri, uri->path, true);
+    n = strlen(uri->shown);
+    if (uri->path[0] && uri->db)
+        snprintf(uri->shown + n, sizeof uri->shown - n, "?db=%u", uri->db);
+    else if (!uri->path[0])
+        snprintf(uri->shown + n, sizeof uri->shown - n, "%s%s%s:%s/%u", v6 ? "[" : "", uri->host,
+                 v6 ? "]" : "", uri->port, uri->db);
+}
+
+int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *uri, char *detail)
+{
+    bool socket = strcmp(scheme, "redis+unix") == 0;
+    size_t len;
+    int error;
+
+    memset(uri, 0, sizeof *uri);
+    if (strncmp(rest, "//", 2) != 0)
+        return fail(detail, "the URI lacks //");
+    rest += 2;
+    len = strlen(rest);
+    if (!userinfo(&rest, &len, uri))
+        return fail(detail, "the user or password in the URI is not valid");
+    error = socket ? parse_unix(rest, len, uri, detail) : parse_tcp(rest, len, uri, detail);
+    if (!error)
+        show(scheme, uri);
+    return error;
+}
