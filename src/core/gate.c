@@ -353,7 +353,7 @@ static bool settle_inside(struct hfi_engine *engine, hfi_time now, struct hfi_wa
 
     if (!hold || !hfi_hold_valid(hold, now))
         return false;
-    if (hold->handles && hold->owner == waiter->owner) {
+    if (hold->handles && hfi_gate_is_owner(hold, waiter)) {
         hfi_gate_reenter(engine, hold, waiter);
         return true;
     }

@@ -112,6 +112,11 @@ void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate);
 void hfi_gate_yielded(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                       uint32_t others);
 
+static inline bool hfi_gate_is_owner(const struct hfi_hold *hold, const struct hfi_waiter *waiter)
+{
+    return hold->owner == waiter->owner && hold->owner_kind == waiter->owner_kind;
+}
+
 /* pass.c */
 /* Gives a valid hold without claim to a waiter, with its next token. */
 void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,

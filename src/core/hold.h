@@ -69,6 +69,7 @@ struct hfi_hold {
     hfi_time ceiling_ns; /* the deadline never goes past this */
     char *label;         /* owned; also lease.label */
 
+    uint8_t owner_kind;
     uint8_t pins;     /* renewals in flight that point here */
     uint8_t news;     /* enum hfi_news: not yet told */
     bool fixed;       /* a fixed lease: never renewed */

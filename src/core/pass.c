@@ -63,6 +63,7 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     handle->token = hold->token_next++;
     hold->handles = handle;
     hold->owner = waiter->owner;
+    hold->owner_kind = waiter->owner_kind;
     hold->since_ns = now;
     hold->ceiling_ns = waiter->max_hold_ns ? hfi_time_add(now, waiter->max_hold_ns) : HF_TIME_NEVER;
     free(hold->label);
@@ -75,7 +76,7 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     if (hold->gate->named_len == 0)
         return;
     DL_FOREACH_SAFE (hold->gate->queue, other, tmp) {
-        if (other->owner == hold->owner)
+        if (hfi_gate_is_owner(hold, other))
             hfi_gate_reenter(engine, hold, other);
     }
 }
@@ -129,7 +130,6 @@ bool hfi_pass_on(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
     }
     if (gate->passes == 0) /* parking takes part in the time for passing */
         gate->pass_until_ns = hfi_time_add(now, engine->config.pass_ns);
-    hold->owner = 0;
     call(engine, gate, first);
     hfi_watchdog_set(engine, hold);
     return true;
