@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tests of the embedded store share: clients driven at the level of the store's driver, in this
+ * process or in others, and the loop in which a host waits for them.
+ */
+#ifndef TESTS_SQLITE_SUPPORT_H
+#define TESTS_SQLITE_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/types.h>
+
+#include "store/store.h"
+
+extern const struct hfi_driver hfi_driver_sqlite;
+
+#define LONG_WAIT_MS 20000 /* for what must come soon: a slow machine is no failure */
+
+/* A folder of its own for every test: test_folder() is its path, folder_setup() and _teardown() are for
+ * cmocka. Teardown removes it and fails if a client was left behind in it. */
+extern char folder[128];
+extern char path[160]; /* folder/locks.db */
+int folder_setup(void **state);
+int folder_teardown(void **state);
+void remove_tree(const char *root);
+
+struct client {
+    struct hfi_identity identity;
+    struct hfi_store *store;
+    struct hfi_watch watch; /* of one name */
+    char watched[64];
+    struct client *next; /* all that are open in this process */
+};
+
+hfi_time clock_now(void);
+/* The driver's open() for `rest`, with an identity of its own. */
+int client_open_at(struct client *client, const char *rest, char *detail);
+/* Opens `path`, and fails the test if that fails. */
+void client_open(struct client *client);
+void client_close(struct client *client);
+/* In a child of fork(): as the runtime does. */
+void clients_forked(void);
+
+void run(struct client *client, struct hfi_request *request);
+struct hfi_lease lease_of(const char *name, uint64_t owner, uint32_t ttl_ms);
+/* Each is one request; the answer. */
+struct hfi_lease do_try(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms,
+                        bool queue);
+struct hfi_lease do_release(struct client *client, const char *name, uint64_t owner);
+bool do_renew(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms);
+void do_leave(struct client *client, const char *name);
+void do_watch(struct client *client, const char *name);
+void do_unwatch(struct client *client);
+void do_farewell(struct client *client);
+/* Waits as a host does until the watch is woken; false after so long. */
+bool wait_woken(struct client *client, int timeout_ms);
+/* Waits likewise until restored(). */
+bool wait_restored(struct client *client, int timeout_ms);
+/* Tries, watches, sleeps, tries … until granted; false after so long. */
+bool wait_granted(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms,
+                  int timeout_ms);
+
+/* A client in another process, which does what it is told. */
+struct remote {
+    pid_t pid;
+    int socket;
+};
+
+enum order_kind {
+    ORDER_TRY,
+    ORDER_RELEASE,
+    ORDER_LEAVE,
+    ORDER_WATCH,
+    ORDER_WAIT_WOKEN,   /* number: timeout in ms */
+    ORDER_WAIT_GRANTED, /* number: timeout in ms */
+    ORDER_QUIT          /* closes the client and exits */
+};
+
+struct order {
+    enum order_kind kind;
+    char name[64];
+    uint64_t owner;
+    uint32_t ttl_ms;
+    bool queue;
+    int number;
+};
+
+struct answer {
+    int outcome, error, verdict;
+    uint64_t token;
+    uint32_t others;
+    bool ticket, yes;
+};
+
+struct remote remote_start(void);
+void remote_send(const struct remote *remote, const struct order *order);
+struct answer remote_receive(const struct remote *remote);
+struct answer remote_do(const struct remote *remote, enum order_kind kind, const char *name,
+                        uint64_t owner);
+/* Kills and reaps. */
+void remote_kill(struct remote *remote);
+/* Has it quit, and checks that it did so in order. */
+void remote_quit(struct remote *remote);
+
+/* Runs an SQL statement on the file, as a person with the sqlite3 shell would; the first column of the
+ * first row as a number, or -1. */
+int64_t sql_number(const char *sql);
+/* How many liveness files there are. */
+int life_files(void);
+
+#endif
