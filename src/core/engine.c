@@ -91,7 +91,7 @@ static void verify(struct hfi_engine *engine, hfi_time now, struct hfi_renewal *
         item->ttl_ms = hfi_hold_valid(hold, now) ? hfi_watchdog_ttl_ms(hold) : 0;
         shortest = hfi_time_min(shortest, hfi_hold_ttl(hold));
     }
-    renewal->request.hosted = true;
+    assert(renewal->request.host);
     hfi_engine_submit(engine, now, &renewal->request, HFI_OP_RENEW, shortest);
 }
 

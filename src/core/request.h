@@ -46,7 +46,7 @@ struct hfi_request {
     uint8_t op;
     uint8_t outcome;
     uint8_t stage; /* the store's own */
-    bool hosted;   /* made by the host, not by the engine */
+    void *host;    /* the host's own, for a request that it made; NULL: the engine's */
 };
 
 /* ------------------------------------------------------------------------------------------------

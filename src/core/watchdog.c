@@ -206,7 +206,7 @@ static void item_answered(struct hfi_engine *engine, hfi_time now,
 
     assert(hold->pins > 0);
     hold->pins--;
-    if (!renewal->request.hosted)
+    if (!renewal->request.host)
         hold->renewing = false;
     if (state != HFI_HOLD_HELD && state != HFI_HOLD_AT_RISK) {
         hfi_hold_settle(engine, hold);
@@ -231,6 +231,6 @@ void hfi_watchdog_answered(struct hfi_engine *engine, hfi_time now, struct hfi_r
 {
     for (size_t i = 0; i < renewal->count; i++)
         item_answered(engine, now, renewal, &renewal->items[i]);
-    if (!renewal->request.hosted)
+    if (!renewal->request.host)
         LL_PREPEND(engine->watchdog.free_, (struct hfi_batch *)renewal);
 }

@@ -83,6 +83,8 @@ struct hfi_wire_class {
     void (*connected)(struct hfi_store *store, unsigned link, hfi_time now);
     /* The connection ended, or could not be made: why, for people. */
     void (*lost)(struct hfi_store *store, unsigned link, hfi_time now, const char *why);
+    /* Would produce() have something? */
+    bool (*has_output)(struct hfi_store *store, unsigned link);
     /* Bytes to send now; they stay valid until produced() says how many were sent. */
     size_t (*produce)(struct hfi_store *store, unsigned link, hfi_time now, const char **ret_bytes);
     void (*produced)(struct hfi_store *store, unsigned link, size_t count);
@@ -91,6 +93,8 @@ struct hfi_wire_class {
                     size_t count);
     /* Is something to be read soon: a reply, a greeting? (Wake-ups do not count.) */
     bool (*expects)(struct hfi_store *store, unsigned link);
+    /* The client ends: finishes everything with HF_ERR_CLOSED, now and from now on. */
+    void (*abandon)(struct hfi_store *store);
     /* When tick() wants to be called at the latest. */
     hfi_time (*deadline)(struct hfi_store *store);
     void (*tick)(struct hfi_store *store, hfi_time now);

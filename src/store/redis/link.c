@@ -33,7 +33,7 @@ enum hfi_link_want hfi_redis_want(struct hfi_store *store, unsigned number, hfi_
         return HFI_LINK_DROP;
     if (link->state != HFI_LINK_DOWN)
         return HFI_LINK_KEEP;
-    if (!is_needed(redis, number) || now < link->retry_ns)
+    if (redis->abandoned || !is_needed(redis, number) || now < link->retry_ns)
         return HFI_LINK_NONE;
     link->state = HFI_LINK_DIALING;
     link->ready_by = now + redis->connect_timeout_ns;
@@ -149,6 +149,22 @@ static void encode_requests(struct hfi_redis *redis, hfi_time now, struct hfi_re
         return; /* in order */
     while (encode_one(redis, now, &redis->pending, resp))
         ;
+}
+
+bool hfi_redis_has_output(struct hfi_store *store, unsigned number)
+{
+    struct hfi_redis *redis = redis_of(store);
+    const struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->drop || link->state == HFI_LINK_DOWN || link->state == HFI_LINK_DIALING)
+        return false;
+    if (link->out_end > link->out_start)
+        return true;
+    if (link->state != HFI_LINK_READY)
+        return false;
+    if (number == HFI_REDIS_WAKEUPS)
+        return redis->to_send != NULL;
+    return (redis->again || redis->pending) && redis->sent_count < HFI_REDIS_SENT_MAX;
 }
 
 size_t hfi_redis_produce(struct hfi_store *store, unsigned number, hfi_time now,

@@ -117,6 +117,7 @@ struct hfi_redis {
     char why_down[HFI_DETAIL_MAX]; /* the command connection: for people */
     bool restored;                 /* to be told */
     bool was_up;                   /* the command connection has been READY before */
+    bool abandoned;                /* nothing is sent any more */
     bool announced;                /* our registry key and control channel are in use */
     hfi_time opened_ns;            /* the first time we were told */
 
@@ -149,6 +150,7 @@ void hfi_redis_say_why_down(struct hfi_redis *redis);
 enum hfi_link_want hfi_redis_want(struct hfi_store *store, unsigned link, hfi_time now);
 void hfi_redis_connected(struct hfi_store *store, unsigned link, hfi_time now);
 void hfi_redis_lost(struct hfi_store *store, unsigned link, hfi_time now, const char *why);
+bool hfi_redis_has_output(struct hfi_store *store, unsigned link);
 size_t hfi_redis_produce(struct hfi_store *store, unsigned link, hfi_time now,
                          const char **ret_bytes);
 void hfi_redis_produced(struct hfi_store *store, unsigned link, size_t count);

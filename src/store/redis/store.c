@@ -59,6 +59,11 @@ static void submit(struct hfi_store *store, hfi_time now, struct hfi_request *re
 
     if (redis->opened_ns == 0)
         redis->opened_ns = now;
+    if (redis->abandoned) {
+        request->stage = HFI_STAGE_OVER;
+        hfi_redis_finish(redis, request, HFI_NOT_DONE, HF_ERR_CLOSED);
+        return;
+    }
     switch ((enum hfi_op)request->op) {
     case HFI_OP_WATCH:
         hfi_redis_watch(redis, hfi_request_watch(request));
@@ -136,6 +141,16 @@ void hfi_redis_refuse_pending(struct hfi_redis *redis, int error)
     refuse_due(redis, HF_TIME_NEVER, error);
 }
 
+static void abandon(struct hfi_store *store)
+{
+    struct hfi_redis *redis = redis_of(store);
+
+    redis->abandoned = true;
+    hfi_redis_forsake(redis);
+    hfi_redis_refuse_pending(redis, HF_ERR_CLOSED);
+    hfi_redis_watch_tick(redis, HF_TIME_NEVER);
+}
+
 static bool restored(struct hfi_store *store)
 {
     struct hfi_redis *redis = redis_of(store);
@@ -203,10 +218,12 @@ static const struct hfi_wire_class WIRE = {
     .want = hfi_redis_want,
     .connected = hfi_redis_connected,
     .lost = hfi_redis_lost,
+    .has_output = hfi_redis_has_output,
     .produce = hfi_redis_produce,
     .produced = hfi_redis_produced,
     .consume = hfi_redis_consume,
     .expects = hfi_redis_expects,
+    .abandon = abandon,
     .deadline = deadline,
     .tick = tick,
 };

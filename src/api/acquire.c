@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking locks: blocking, and for event loops. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "api/options.h"
+#include "runtime/clock.h"
+
+enum { OWNER_THREAD = 1, OWNER_NAMED, OWNER_FRESH };
+
+static int no_memory(void)
+{
+    return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
+}
+
+static void feed_waiter(hf_client *client, hfi_time now, enum hfi_input_kind kind,
+                        struct hfi_waiter *waiter, int error)
+{
+    hfi_feed(client, now, &(struct hfi_input){ .kind = kind, .error = error, .u.waiter = waiter });
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Blocking
+ */
+
+/* Is the hold worth having? The thread may have been stopped since it was granted. */
+static bool is_still_valid(const struct hf_hold *hold)
+{
+    return hfi_hold_valid(hold->handle.hold, hfi_now());
+}
+
+/* Gives back what came too late: quietly, it is LOST for the engine. */
+static void give_back(hf_client *client, struct hf_hold *hold)
+{
+    hold->discarded = true;
+    hfi_feed(client, hfi_now(),
+             &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &hold->handle });
+}
+
+/* One acquire, from beginning to end. With the lock. */
+static int acquire(hf_client *client, const struct hfi_waiter *wanted, struct hf_hold **ret_hold)
+{
+    struct hf_hold *hold = hfi_hold_alloc(client);
+    struct hfi_call call;
+
+    if (!hold || hfi_call_init(client, &call, HFI_CALL_ACQUIRE) != HF_OK) {
+        if (hold)
+            hfi_hold_free(client, hold);
+        free(wanted->label);
+        return HF_ERR_NO_MEMORY;
+    }
+    call.waiter = *wanted;
+    call.waiter.handle = &hold->handle;
+    call.waiter.cookie = &call;
+    feed_waiter(client, hfi_now(), HFI_INPUT_ACQUIRE, &call.waiter, 0);
+    if (!call.done)
+        hfi_call_wait(client, &call);
+    hfi_call_fini(client, &call);
+    free(call.waiter.label); /* NULL when the hold has taken it */
+    if (call.waiter.result)
+        hfi_hold_free(client, hold);
+    else
+        *ret_hold = hold;
+    return call.waiter.result;
+}
+
+static void set_label_copy(struct hfi_waiter *waiter, const char *label)
+{
+    waiter->label = label ? strdup(label) : NULL; /* without memory: no label, it is for people */
+}
+
+/* Again, as long as what is granted is over before we can say so. */
+static int acquire_valid(hf_client *client, struct hfi_waiter *waiter,
+                         const struct hf_acquire_options *options, struct hf_hold **ret_hold)
+{
+    hfi_time until = hfi_time_add(hfi_now(), waiter->wait_ns);
+
+    for (;;) {
+        hfi_time now;
+        int error = acquire(client, waiter, ret_hold);
+
+        if (error || is_still_valid(*ret_hold))
+            return error;
+        give_back(client, *ret_hold);
+        now = hfi_now();
+        if (waiter->once || now >= until)
+            return HF_ERR_UNSURE;
+        waiter->wait_ns = until == HF_TIME_NEVER ? HF_TIME_NEVER : until - now;
+        set_label_copy(waiter, options->label);
+    }
+}
+
+static void describe_busy(hf_client *client, const char *name, struct hf_holder *busy)
+{
+    hf_list *list = NULL;
+    struct hf_lock lock = { .size = sizeof lock };
+    struct hf_holder unknown = {
+        .size = sizeof unknown, .pid = -1, .age_ms = -1, .remaining_ms = -1, .count = -1
+    };
+    const struct hf_holder *holder = &unknown;
+    size_t size = busy->size;
+
+    if (hf_inspect(client, name, &list) == HF_OK && hf_list_get(list, 0, &lock) == HF_OK)
+        holder = &lock.holder;
+    if (size >= sizeof size)
+        memcpy(busy, holder, size < sizeof *holder ? size : sizeof *holder);
+    busy->size = size;
+    hf_list_free(list);
+    hfi_fail(HF_ERR_BUSY, "%s", hf_strerror(HF_ERR_BUSY));
+}
+
+int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *given,
+               hf_hold **ret_hold)
+{
+    struct hf_acquire_options options;
+    struct hfi_waiter waiter = { 0 };
+    struct hf_hold *hold = NULL;
+    int error;
+
+    if (!client || !ret_hold)
+        return hfi_fail(HF_ERR_INVALID,
+                        "hf_acquire() needs a client and somewhere to put the hold");
+    error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
+    if (error)
+        return error;
+    error = hfi_acquire_options(name, &options, &waiter);
+    if (!error)
+        error = hfi_enter(client);
+    if (error) {
+        free(waiter.label);
+        return error;
+    }
+    error = hfi_threads_start(client);
+    if (error) {
+        free(waiter.label);
+        hfi_leave(client);
+        return error;
+    }
+    waiter.owner_kind = waiter.named ? OWNER_NAMED : OWNER_THREAD;
+    if (!waiter.named)
+        waiter.owner = hfi_thread_owner();
+    error = hfi_fail_store(client, acquire_valid(client, &waiter, &options, &hold));
+    hfi_leave(client);
+    if (error == HF_OK)
+        *ret_hold = hold;
+    else if (error == HF_ERR_BUSY && options.busy)
+        describe_busy(client, name, options.busy);
+    return error;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Event loops
+ */
+
+/* With the lock. */
+static int start(hf_client *client, struct hfi_async *async)
+{
+    int error = hfi_threads_start(client);
+
+    if (error)
+        return error;
+    async->hold = hfi_hold_alloc(client);
+    if (!async->hold)
+        return no_memory();
+    async->hold->handle.cookie = async->cookie;
+    async->waiter.handle = &async->hold->handle;
+    async->waiter.direct = true;
+    async->waiter.owner_kind = async->waiter.named ? OWNER_NAMED : OWNER_FRESH;
+    if (!async->waiter.named)
+        async->waiter.owner = ++client->fresh_owner;
+    DL_APPEND(client->asyncs, async);
+    feed_waiter(client, hfi_now(), HFI_INPUT_ACQUIRE, &async->waiter, 0);
+    return HF_OK;
+}
+
+int hf_acquire_start(hf_client *client, const char *name, const struct hf_acquire_options *given,
+                     void *cookie)
+{
+    struct hf_acquire_options options;
+    struct hfi_async *async;
+    int error;
+
+    if (!client)
+        return hfi_fail(HF_ERR_INVALID, "hf_acquire_start() needs a client");
+    error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
+    if (error)
+        return error;
+    async = calloc(1, sizeof *async);
+    if (!async)
+        return no_memory();
+    async->cookie = cookie;
+    error = hfi_acquire_options(name, &options, &async->waiter);
+    if (!error) {
+        error = hfi_enter(client);
+        if (!error) {
+            error = start(client, async);
+            hfi_leave(client);
+        }
+    }
+    if (error) {
+        free(async->waiter.label);
+        free(async);
+    }
+    return error;
+}
+
+static struct hfi_async *next_cancelled(hf_client *client)
+{
+    struct hfi_async *async;
+
+    DL_FOREACH (client->asyncs, async) {
+        if (async->cancelled)
+            return async;
+    }
+    return NULL;
+}
+
+int hf_cancel(hf_client *client, void *cookie)
+{
+    struct hfi_async *async;
+    bool any = false;
+    int error;
+
+    if (!client)
+        return hfi_fail(HF_ERR_INVALID, "hf_cancel() needs a client");
+    error = hfi_enter(client);
+    if (error)
+        return error;
+    DL_FOREACH (client->asyncs, async) {
+        async->cancelled = async->cookie == cookie;
+    }
+    for (; (async = next_cancelled(client)); any = true) /* the list changes meanwhile */
+        feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
+    hfi_leave(client);
+    return any ? HF_OK : hfi_fail(HF_ERR_NOT_FOUND, "no acquire with this cookie is in progress");
+}

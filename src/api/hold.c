@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be done with a handle. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/client.h"
+#include "runtime/clock.h"
+
+/* ------------------------------------------------------------------------------------------------
+ * Local: no lock, no I/O
+ */
+
+static hfi_time deadline_of(const hf_hold *hold)
+{
+    return hfi_hold_deadline(hold->handle.hold);
+}
+
+int hf_hold_state(const hf_hold *hold)
+{
+    if (hfi_is_forked(hold->client))
+        return HF_ERR_FORKED;
+    switch (hfi_hold_state_of(hold->handle.hold)) {
+    case HFI_HOLD_HELD:
+        return hfi_now() < deadline_of(hold) ? HF_HELD : HF_LOST;
+    case HFI_HOLD_AT_RISK:
+        return hfi_now() < deadline_of(hold) ? HF_AT_RISK : HF_LOST;
+    case HFI_HOLD_LOST:
+        return HF_LOST;
+    default:
+        return HF_RELEASED;
+    }
+}
+
+int64_t hf_hold_remaining_ms(const hf_hold *hold)
+{
+    int state = hf_hold_state(hold);
+
+    if (state != HF_HELD && state != HF_AT_RISK)
+        return 0;
+    return (int64_t)(hfi_time_until(hfi_now(), deadline_of(hold)) / HFI_MSEC);
+}
+
+uint64_t hf_hold_token(const hf_hold *hold)
+{
+    return hold->handle.token;
+}
+
+const char *hf_hold_name(const hf_hold *hold)
+{
+    return hold->handle.hold->lease.name;
+}
+
+size_t hf_hold_owner(const hf_hold *hold, char *buf, size_t len)
+{
+    char text[sizeof hold->client->identity.id + 24];
+    int n = snprintf(text, sizeof text, "%s:%llu", hold->client->identity.id,
+                     (unsigned long long)hold->handle.hold->lease.owner);
+
+    if (len > 0) {
+        size_t fits = (size_t)n < len ? (size_t)n : len - 1;
+
+        memcpy(buf, text, fits);
+        buf[fits] = '\0';
+    }
+    return (size_t)n;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Release
+ */
+
+/* A closed client still takes its handles back. HF_OK with the lock taken; else what to return. */
+static int enter(hf_hold *hold)
+{
+    hf_client *client = hold->client;
+
+    if (hfi_is_forked(client)) {
+        free(hold); /* the parent's is another copy */
+        return hfi_fail(HF_ERR_FORKED, "this hold belongs to the parent process");
+    }
+    hfi_lock(client);
+    if (!client->finished) {
+        hfi_enter_locked(client);
+        return HF_OK;
+    }
+    hfi_unlock(client);
+    hfi_hold_drop(hold);
+    return hfi_fail(HF_ERR_CLOSED, "the client was closed before: the hold was given back then");
+}
+
+static void feed_release(hf_client *client, hf_hold *hold)
+{
+    hfi_feed(client, hfi_now(),
+             &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &hold->handle });
+}
+
+int hf_release(hf_hold *hold)
+{
+    struct hfi_call call;
+    hf_client *client;
+    int error;
+
+    if (!hold)
+        return HF_OK;
+    client = hold->client;
+    error = enter(hold);
+    if (error)
+        return error;
+    hfi_call_init(client, &call, HFI_CALL_RELEASE);
+    hold->releaser = &call;
+    feed_release(client, hold);
+    if (!call.done)
+        hfi_call_wait(client, &call);
+    hfi_call_fini(client, &call);
+    error = hfi_fail_store(client, hold->handle.releaser.result);
+    hfi_hold_free(client, hold);
+    hfi_leave(client);
+    return error;
+}
+
+int hf_release_start(hf_hold *hold, void *cookie)
+{
+    hf_client *client;
+    int error;
+
+    if (!hold)
+        return hfi_fail(HF_ERR_INVALID, "hf_release_start() needs a hold");
+    client = hold->client;
+    error = enter(hold);
+    if (error)
+        return error;
+    hold->handle.cookie = cookie;
+    feed_release(client, hold);
+    hfi_leave(client);
+    return HF_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Verify
+ */
+
+static int result_of(const struct hfi_renewal *renewal, const struct hfi_renewal_item *item)
+{
+    if (renewal->request.outcome != HFI_DONE)
+        return renewal->request.error;
+    return item->kept ? HF_OK : HF_ERR_LOST;
+}
+
+int hf_hold_verify(hf_hold *hold)
+{
+    struct hfi_renewal_item item = { 0 };
+    struct hfi_renewal renewal = { .count = 1, .items = &item };
+    struct hfi_call call;
+    hf_client *client;
+    int error;
+
+    if (!hold)
+        return hfi_fail(HF_ERR_INVALID, "hf_hold_verify() needs a hold");
+    client = hold->client;
+    error = hfi_enter(client);
+    if (error)
+        return error;
+    error = hf_hold_state(hold) == HF_LOST ? HF_ERR_LOST : HF_OK;
+    if (!error)
+        error = hfi_call_init(client, &call, HFI_CALL_REQUEST);
+    if (error) {
+        hfi_leave(client);
+        return hfi_fail(error, "%s", hf_strerror(error));
+    }
+    item.lease = &hold->handle.hold->lease;
+    renewal.request.host = &call;
+    hfi_feed(client, hfi_now(),
+             &(struct hfi_input){ .kind = HFI_INPUT_VERIFY, .u.renewal = &renewal });
+    if (!call.done)
+        hfi_call_wait(client, &call);
+    hfi_call_fini(client, &call);
+    error = result_of(&renewal, &item);
+    if (!error && hf_hold_state(hold) == HF_LOST)
+        error = HF_ERR_LOST; /* the answer came after the deadline */
+    error = hfi_fail_store(client, error);
+    hfi_leave(client);
+    return error;
+}

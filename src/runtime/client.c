@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client's beginning and end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "runtime/client.h"
+#include "runtime/clock.h"
+
+static void init_fds(hf_client *client)
+{
+    client->thread_fd = client->timer_fd = client->event_fd = -1;
+    client->wake_fd = client->liveness_fd = -1;
+    client->collect_by = HF_TIME_NEVER;
+    for (int number = 0; number < HFI_LINK_MAX; number++)
+        client->channel[number].kick_fd = -1;
+}
+
+static void init_locks(hf_client *client)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&client->lock, NULL);
+    pthread_cond_init(&client->worker_cond, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&client->left, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static int open_store(hf_client *client, const struct hfi_driver *driver, const char *scheme,
+                      const char *rest, const struct hfi_client_config *config)
+{
+    struct hfi_store_config store = {
+        .identity = &client->identity,
+        .trace = config->trace,
+        .op_timeout_ns = config->op_timeout_ns,
+        .connect_timeout_ns = config->connect_timeout_ns,
+        .seed = hfi_random_seed(),
+    };
+    char detail[HFI_DETAIL_MAX] = "";
+    int error = driver->open(scheme, rest, &store, &client->store, detail);
+
+    return error ? hfi_fail(error, "%s", detail[0] ? detail : hf_strerror(error)) : HF_OK;
+}
+
+static int init_engine(hf_client *client, const struct hfi_client_config *config)
+{
+    struct hfi_engine_config engine = {
+        .poll_ns = config->poll_ns,
+        .pass_ns = config->pass_ns,
+        .pass_count = config->pass_count,
+        .op_timeout_ns = config->op_timeout_ns,
+        .announces = client->store->class_->announces,
+        .seed = hfi_random_seed(),
+        .trace = config->trace,
+    };
+    int error = hfi_engine_init(&client->engine, hfi_now(), &engine);
+
+    if (!error)
+        error = hfi_fork_register(client);
+    return error ? hfi_fail(error, "%s", hf_strerror(error)) : HF_OK;
+}
+
+int hfi_client_new(const struct hfi_driver *driver, const char *scheme, const char *rest,
+                   const struct hfi_client_config *config, hf_client **ret_client)
+{
+    hf_client *client = calloc(1, sizeof *client);
+    int error;
+
+    if (!client)
+        return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
+    init_fds(client);
+    hfi_identity_init(&client->identity, config->program);
+    client->close_timeout_ns = config->close_timeout_ns;
+    client->op_timeout_ns = config->op_timeout_ns;
+    client->connect_timeout_ns = config->connect_timeout_ns;
+    error = open_store(client, driver, scheme, rest, config);
+    if (error) {
+        free(client);
+        return error;
+    }
+    init_locks(client);
+    error = init_engine(client, config);
+    if (error) {
+        client->store->class_->free(client->store);
+        hfi_engine_fini(&client->engine);
+        free(client);
+        return error;
+    }
+    *ret_client = client;
+    return HF_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Handles
+ */
+
+struct hf_hold *hfi_hold_alloc(hf_client *client)
+{
+    struct hf_hold *hold = client->spare;
+
+    if (hold) {
+        client->spare = hold->next;
+        client->spare_count--;
+        *hold = (struct hf_hold){ .client = client };
+    } else {
+        hold = calloc(1, sizeof *hold);
+        if (!hold)
+            return NULL;
+        hold->client = client;
+    }
+    client->handles++;
+    return hold;
+}
+
+void hfi_hold_free(hf_client *client, struct hf_hold *hold)
+{
+    client->handles--;
+    if (client->spare_count >= HFI_SPARE_HANDLES) {
+        free(hold);
+        return;
+    }
+    hold->next = client->spare;
+    client->spare = hold;
+    client->spare_count++;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The end
+ */
+
+static void free_parkers(hf_client *client)
+{
+    struct hfi_parker *parker, *next;
+
+    LL_FOREACH_SAFE (client->parkers, parker, next) {
+        sem_destroy(&parker->semaphore);
+        free(parker);
+    }
+}
+
+static void free_events(hf_client *client)
+{
+    struct hfi_async *async, *next_async;
+    struct hf_hold *hold, *next;
+
+    DL_FOREACH_SAFE (client->events, async, next_async) {
+        if (async->waiter.result == HF_OK)
+            hfi_engine_drop_handle(&async->hold->handle); /* nobody will ever know of it */
+        client->handles--;
+        free(async->hold);
+        free(async->waiter.label);
+        free(async);
+    }
+    LL_FOREACH_SAFE (client->released, hold, next) {
+        client->handles--;
+        free(hold);
+    }
+    LL_FOREACH_SAFE (client->spare, hold, next) {
+        free(hold);
+    }
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void free_client(hf_client *client)
+{
+    pthread_mutex_destroy(&client->lock);
+    pthread_cond_destroy(&client->left);
+    pthread_cond_destroy(&client->worker_cond);
+    free(client);
+}
+
+static struct timespec monotonic_in(hfi_time ns)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ns / HFI_SEC);
+    t.tv_nsec += (long)(ns % HFI_SEC);
+    if (t.tv_nsec >= (long)HFI_SEC) {
+        t.tv_sec++;
+        t.tv_nsec -= (long)HFI_SEC;
+    }
+    return t;
+}
+
+/* Waits until everything is given back, but not for longer than was agreed. */
+static void await_quiet(hf_client *client)
+{
+    struct timespec until = monotonic_in(client->close_timeout_ns);
+
+    while (!hfi_engine_quiet(&client->engine) && client->has_thread)
+        if (pthread_cond_timedwait(&client->left, &client->lock, &until) == ETIMEDOUT)
+            return;
+}
+
+/* What is still in the store's hands comes back: nothing more is sent. */
+static void cut_off(hf_client *client)
+{
+    hfi_time now = hfi_now();
+
+    if (!hfi_client_is_wire(client))
+        return;
+    for (int number = HFI_LINK_MAX - 1; number >= 0; number--) {
+        hfi_channel_close(&client->channel[number]);
+        client->store->class_->wire->lost(client->store, (unsigned)number, now, "the client ends");
+    }
+    client->store->class_->wire->abandon(client->store);
+    hfi_pump(client, now);
+}
+
+void hfi_hold_drop(struct hf_hold *hold)
+{
+    hf_client *client = hold->client;
+    bool last;
+
+    pthread_mutex_lock(&client->lock);
+    hfi_engine_drop_handle(&hold->handle);
+    last = --client->handles == 0;
+    pthread_mutex_unlock(&client->lock);
+    free(hold);
+    if (last)
+        free_client(client);
+}
+
+void hfi_client_close(hf_client *client)
+{
+    bool last;
+
+    hfi_lock(client);
+    client->closed = true;
+    hfi_feed(client, hfi_now(), &(struct hfi_input){ .kind = HFI_INPUT_CLOSE });
+    hfi_hand_on(client);
+    await_quiet(client);
+    cut_off(client);
+    while (client->inside > 0)
+        pthread_cond_wait(&client->left, &client->lock);
+    hfi_unlock(client);
+    hfi_threads_stop(client);
+    hfi_fork_unregister(client);
+    client->store->class_->free(client->store);
+    hfi_engine_fini(&client->engine);
+    free_events(client);
+    free_parkers(client);
+    for (int number = 0; number < HFI_LINK_MAX; number++) {
+        close_fd(client->channel[number].kick_fd);
+        free(client->channel[number].input);
+    }
+    close_fd(client->thread_fd);
+    close_fd(client->timer_fd);
+    close_fd(client->event_fd);
+    hfi_lock(client);
+    client->finished = true;
+    last = client->handles == 0;
+    pthread_mutex_unlock(&client->lock);
+    if (last)
+        free_client(client);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of events, and the descriptor that says there are some. It holds no memory of its own: events are
+ * finished acquires, released handles, and holds with news. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "runtime/client.h"
+
+static bool is_empty(const hf_client *client)
+{
+    return !client->events && !client->released && !hfi_engine_has_news(&client->engine);
+}
+
+void hfi_event_signal(hf_client *client)
+{
+    uint64_t one = 1;
+
+    if (client->event_fd < 0 || client->event_signalled)
+        return;
+    client->event_signalled = true;
+    while (write(client->event_fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+/* Nothing is left: the descriptor is not readable any more. */
+static void unsignal(hf_client *client)
+{
+    uint64_t count;
+
+    if (!client->event_signalled || !is_empty(client))
+        return;
+    client->event_signalled = false;
+    while (read(client->event_fd, &count, sizeof count) < 0 && errno == EINTR)
+        ;
+}
+
+int hf_fd(hf_client *client)
+{
+    int error = hfi_enter(client);
+    int fd;
+
+    if (error)
+        return error;
+    if (client->event_fd < 0) {
+        client->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (client->event_fd >= 0 && !is_empty(client))
+            hfi_event_signal(client);
+    }
+    fd = client->event_fd;
+    hfi_leave(client);
+    return fd >= 0 ? fd : hfi_fail(HF_ERR_SYSTEM, "no descriptor is left (ulimit -n)");
+}
+
+static void take_acquire(hf_client *client, struct hf_event *event)
+{
+    struct hfi_async *async = client->events;
+
+    DL_DELETE(client->events, async);
+    event->cookie = async->cookie;
+    event->error = async->waiter.result;
+    event->type = event->error ? HF_EVENT_FAILED : HF_EVENT_ACQUIRED;
+    if (event->error)
+        hfi_hold_free(client, async->hold);
+    else
+        event->hold = async->hold;
+    free(async->waiter.label);
+    free(async);
+}
+
+static void take_release(hf_client *client, struct hf_event *event)
+{
+    struct hf_hold *hold = client->released;
+
+    LL_DELETE(client->released, hold);
+    event->type = HF_EVENT_RELEASED;
+    event->cookie = hold->handle.cookie;
+    event->error = hold->handle.releaser.result;
+    hfi_hold_free(client, hold);
+}
+
+static bool take_news(hf_client *client, struct hf_event *event)
+{
+    enum hfi_news news;
+    struct hfi_handle *handle = hfi_engine_next_news(&client->engine, &news);
+
+    if (!handle)
+        return false;
+    event->type = news == HFI_NEWS_LOST ? HF_EVENT_LOST : HF_EVENT_AT_RISK;
+    event->error = news == HFI_NEWS_LOST ? HF_ERR_LOST : HF_OK;
+    event->hold = (struct hf_hold *)handle;
+    event->cookie = handle->cookie;
+    return true;
+}
+
+int hf_next(hf_client *client, struct hf_event *ret_event)
+{
+    struct hf_event event = { 0 };
+    bool any = true;
+    int error;
+
+    if (!client || !ret_event || ret_event->size < sizeof(size_t))
+        return hfi_fail(HF_ERR_INVALID, "hf_next() needs a client and an event with its size set");
+    error = hfi_enter(client);
+    if (error)
+        return error;
+    /* Acquired comes before lost; released takes lost away. */
+    if (client->events)
+        take_acquire(client, &event);
+    else if (client->released)
+        take_release(client, &event);
+    else
+        any = take_news(client, &event);
+    unsignal(client);
+    hfi_leave(client);
+    if (!any)
+        return 0;
+    event.size = ret_event->size;
+    memcpy(ret_event, &event, event.size < sizeof event ? event.size : sizeof event);
+    return 1;
+}
