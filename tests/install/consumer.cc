@@ -5,19 +5,44 @@
 
 #include <holdfast/holdfast.h>
 
-int main()
+static int failed(const char *what)
+{
+    std::fprintf(stderr, "%s: %s\n", what, hf_last_error());
+    return 1;
+}
+
+static int take_and_give_back(hf_client *client)
+{
+    hf_acquire_options options{};
+    hf_hold *hold = nullptr;
+
+    options.size = sizeof options;
+    options.wait_ms = 5000;
+    options.label = "a test";
+    if (hf_acquire(client, "consumer", &options, &hold) != HF_OK)
+        return failed("hf_acquire");
+    if (hf_hold_state(hold) != HF_HELD || hf_hold_token(hold) == 0)
+        return failed("hf_hold_state or hf_hold_token");
+    if (hf_release(hold) != HF_OK)
+        return failed("hf_release");
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     const std::string version = hf_version();
 
     std::printf("holdfast %s\n", version.c_str());
-    if (version != HF_VERSION) {
-        std::fprintf(stderr, "the library's version is not the header's, %s\n", HF_VERSION);
+    if (argc != 2 || version != HF_VERSION || hf_classify(HF_ERR_BUSY) != HF_CLASS_BUSY ||
+        hf_strerror(HF_ERR_BUSY) != std::string("the lock is held by someone else")) {
+        std::fprintf(stderr, "the library is not what the header %s says\n", HF_VERSION);
         return 1;
     }
-    if (std::string(hf_strerror(HF_ERR_BUSY)) != "the lock is held by someone else" ||
-        hf_classify(HF_ERR_BUSY) != HF_CLASS_BUSY) {
-        std::fprintf(stderr, "hf_strerror or hf_classify does not know HF_ERR_BUSY\n");
-        return 1;
-    }
-    return 0;
+
+    hf_client *client = nullptr;
+    if (hf_open(argv[1], nullptr, &client) != HF_OK)
+        return failed("hf_open");
+    const int status = take_and_give_back(client);
+    hf_close(client);
+    return status;
 }

@@ -58,5 +58,6 @@ if [ "$needed" != "$expected" ]; then
     echo "the program needs \"$needed\" at run time, where \"$expected\" was expected"
     exit 1
 fi
-cd "$work"
-LD_LIBRARY_PATH=$libdir ./consumer
+store=$(mktemp -d)
+trap 'rm -rf "$store"' EXIT
+LD_LIBRARY_PATH=$libdir "$work/consumer" "sqlite:$store/locks"

@@ -9,18 +9,16 @@ set -eu
 rules=$1
 folder=$2
 symbols=$(mktemp)
-trap 'rm -f "$symbols" "$symbols.one"' EXIT
+trap 'rm -f "$symbols" "$symbols.room"' EXIT
 
 found=0
 for list in "$folder"/*.objects; do
     [ -e "$list" ] || break
     room=$(basename "$list" .objects)
-    while IFS= read -r object; do
-        [ -n "$object" ] || continue
-        nm -P "$object" > "$symbols.one" # not piped: its failure must be seen
-        sed "s|^|$room $(basename "$object" .o) |" "$symbols.one" >> "$symbols"
-        found=$((found + 1))
-    done < "$list"
+    # Not piped into sed: a failure of nm must be seen.
+    xargs -d '\n' nm -A -P < "$list" > "$symbols.room"
+    sed "s|^.*/\([^/]*\)\.o: |$room \1 |" "$symbols.room" >> "$symbols"
+    found=$((found + $(grep -c . "$list")))
 done
 if [ "$found" -eq 0 ]; then
     echo "purity: no objects listed in $folder" >&2
