@@ -85,7 +85,7 @@ static int run_with_store(struct cli_run *run)
         return hfi_cli_store_failed(code);
     run->began_ns = cli_now();
     code = hfi_cli_wait(run);
-    return code == CLI_EXIT_OK ? run_with_hold(run) : code;
+    return run->hold ? run_with_hold(run) : code; /* code may be 0: -E 0 */
 }
 
 static int run_main(int argc, char **argv)

@@ -46,7 +46,7 @@ struct cli_job {
     bool gone;          /* nobody of the group is left */
 };
 
-/* Waits for the lock. CLI_EXIT_OK: run->hold is valid. Else an exit code, after a message, and no hold. */
+/* Waits for the lock. Either run->hold is there, or the exit code is returned after a message. */
 int hfi_cli_wait(struct cli_run *run);
 
 /* Runs the command under run->hold. Returns the exit code; the group is over, the hold still to be released. */

@@ -97,14 +97,14 @@ static void show(struct waiting *waiting, uint64_t now)
 static int busy(struct waiting *waiting)
 {
     const struct cli_run_options *options = &waiting->run->options;
-    char waited[CLI_AGE_ROOM];
+    int64_t ms = options->wait_ms;
 
     describe(waiting);
-    if (options->wait_ms == HF_TRY_ONCE)
+    if (ms == HF_TRY_ONCE)
         hfi_cli_say("'%s' is %s", options->name, waiting->who);
     else
-        hfi_cli_say("gave up after %s: '%s' is %s", hfi_cli_age(waited, options->wait_ms), options->name,
-                    waiting->who);
+        hfi_cli_say("gave up after %lld%s: '%s' is %s", (long long)(ms < 1000 ? ms : ms / 1000),
+                    ms < 1000 ? "ms" : "s", options->name, waiting->who);
     return options->busy_code;
 }
 
