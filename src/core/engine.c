@@ -271,6 +271,9 @@ static void dispatch(struct hfi_engine *engine, hfi_time now, const struct hfi_i
 
 void hfi_engine_step(struct hfi_engine *engine, hfi_time now, const struct hfi_input *input)
 {
+    /* Two threads can read the clock in one order and get the lock in the other. */
+    now = hfi_time_max(now, engine->now);
+    engine->now = now;
     dispatch(engine, now, input);
     if (engine->broken && !engine->shut)
         shut(engine, now);

@@ -54,6 +54,7 @@ struct hfi_input {
 struct hfi_engine {
     struct hfi_engine_config config;
     struct hfi_random random;
+    hfi_time now; /* the latest time that a step was given: it never goes back */
     struct hfi_wheel wheel;
     struct hfi_gate *gates; /* by name */
     struct hfi_hold *holds; /* all, in the order they were made */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -91,8 +92,8 @@ void hfi_call_wake(hf_client *client, struct hfi_call *call)
 {
     if (call->driving >= 0)
         kick(client, call->driving);
-    else if (!call->sleeping)
-        return; /* it runs, and will see */
+    else if (!call->sleeping || !call->parker)
+        return; /* it runs, or looks by itself */
     else if (client->posts < HFI_POSTS_MAX)
         client->post[client->posts++] = call->parker;
     else
@@ -248,6 +249,19 @@ static void forbid_cancel(const struct hfi_call *call)
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
+/* Without memory for a parker (a release must work all the same) it looks again after a moment. */
+static void park(struct hfi_parker *parker)
+{
+    static const struct timespec MOMENT = { .tv_nsec = 1000 * 1000 };
+
+    if (!parker) {
+        nanosleep(&MOMENT, NULL);
+        return;
+    }
+    while (sem_wait(&parker->semaphore) != 0 && errno == EINTR)
+        ;
+}
+
 static void sleep_on(hf_client *client, struct hfi_call *call)
 {
     struct waiting waiting = { .client = client, .call = call, .number = -1 };
@@ -258,8 +272,7 @@ static void sleep_on(hf_client *client, struct hfi_call *call)
     hfi_unlock(client);
     pthread_cleanup_push(abandon, &waiting);
     let_cancel(call);
-    while (sem_wait(&call->parker->semaphore) != 0 && errno == EINTR)
-        ;
+    park(call->parker);
     forbid_cancel(call);
     pthread_cleanup_pop(0);
     hfi_lock(client);
