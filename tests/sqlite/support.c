@@ -50,13 +50,10 @@ void remove_tree(const char *root)
 
 int folder_teardown(void **state)
 {
-    int left = 0;
+    bool left = clients != NULL; /* after a test that failed they are no longer there */
 
     (void)state;
-    while (clients) {
-        client_close(clients);
-        left++;
-    }
+    clients = NULL;
     remove_tree(folder);
     return left ? -1 : 0;
 }
@@ -310,6 +307,9 @@ static struct answer obey(struct client *client, const struct order *order)
         break;
     case ORDER_RELEASE:
         lease = do_release(client, order->name, order->owner);
+        break;
+    case ORDER_RENEW:
+        answer.yes = do_renew(client, order->name, order->owner, order->ttl_ms);
         break;
     case ORDER_LEAVE:
         do_leave(client, order->name);

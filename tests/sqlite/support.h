@@ -73,6 +73,7 @@ struct remote {
 enum order_kind {
     ORDER_TRY,
     ORDER_RELEASE,
+    ORDER_RENEW,
     ORDER_LEAVE,
     ORDER_WATCH,
     ORDER_WAIT_WOKEN,   /* number: timeout in ms */

@@ -58,7 +58,7 @@ static int next_of(struct hfi_sqlite *s, enum hfi_sqlite_sql which, char *name, 
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s is damaged (a name is too long): stop its users and remove "
                                    "it",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     if (ret_ticket)
         *ret_ticket = sqlite3_column_int64(statement, 1);
     memmove(name, text, count);

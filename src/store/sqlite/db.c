@@ -3,7 +3,7 @@
  * Statements and transactions, and what an error of SQLite means.
  *
  * Durability. `synchronous` is NORMAL: a commit waits for no disk, only writing the log back into the file
- * does (every HFI_SQLITE_CHECKPOINT frames). A crash of the machine may so lose the last commits, which are
+ * does (after HFI_SQLITE_CHECKPOINT frames). A crash of the machine may so lose the last commits, which are
  * worth nothing after a reboot anyway: all holds end with the boot. OFF would save those few waits too, but
  * a crash in the middle of writing back could then leave a damaged file behind, and every lock unusable.
  * What must outlive a crash, the epoch of tokens, is committed under FULL (epoch.c).
@@ -59,10 +59,8 @@ static int failed_system(struct hfi_sqlite *s, int code)
     s->drop = true;
     if (code == SQLITE_IOERR_NOMEM)
         error = HF_ERR_NO_MEMORY;
-    if (number == 0)
-        return hfi_sqlite_complain(s, error, "%s: %s", s->path, sqlite3_errmsg(s->db));
-    return hfi_sqlite_complain(s, error, "%s: %s: %s", s->path, sqlite3_errmsg(s->db),
-                               strerror(number));
+    return hfi_sqlite_complain(s, error, "%s: %s: %s (%d)", hfi_sqlite_shown(s->path),
+                               sqlite3_errmsg(s->db), number ? strerror(number) : "SQLite", code);
 }
 
 static int failed_busy(struct hfi_sqlite *s)
@@ -70,7 +68,7 @@ static int failed_busy(struct hfi_sqlite *s)
     return hfi_sqlite_complain(s, HF_ERR_UNAVAILABLE,
                                "%s: another process keeps the file locked for too long; is one "
                                "stopped in the middle of a transaction?",
-                               s->path);
+                               hfi_sqlite_shown(s->path));
 }
 
 int hfi_sqlite_failed(struct hfi_sqlite *s, int code)
@@ -82,25 +80,27 @@ int hfi_sqlite_failed(struct hfi_sqlite *s, int code)
         return failed_busy(s);
     case SQLITE_FULL:
         return hfi_sqlite_complain(s, HF_ERR_STORE_FULL, "%s: the disk is full: make room on it",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     case SQLITE_NOMEM:
-        return hfi_sqlite_complain(s, HF_ERR_NO_MEMORY, "%s: out of memory", s->path);
+        return hfi_sqlite_complain(s, HF_ERR_NO_MEMORY, "%s: out of memory",
+                                   hfi_sqlite_shown(s->path));
     case SQLITE_READONLY:
         s->drop = true;
         s->moved = code == SQLITE_READONLY_DBMOVED;
-        return hfi_sqlite_complain(s, HF_ERR_READ_ONLY, "%s can only be read: %s", s->path,
-                                   sqlite3_errmsg(s->db));
+        return hfi_sqlite_complain(s, HF_ERR_READ_ONLY, "%s can only be read: %s",
+                                   hfi_sqlite_shown(s->path), sqlite3_errmsg(s->db));
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return hfi_sqlite_complain(s, HF_ERR_PERMISSION, "%s: %s", s->path, sqlite3_errmsg(s->db));
+        return hfi_sqlite_complain(s, HF_ERR_PERMISSION, "%s: %s", hfi_sqlite_shown(s->path),
+                                   sqlite3_errmsg(s->db));
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
         return failed_system(s, code);
     default: /* CORRUPT, NOTADB, a table that is missing … */
         s->drop = true;
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
-                                   "%s is damaged (%s): stop its users and remove it", s->path,
-                                   sqlite3_errmsg(s->db));
+                                   "%s is damaged (%s): stop its users and remove it",
+                                   hfi_sqlite_shown(s->path), sqlite3_errmsg(s->db));
     }
 }
 
@@ -213,6 +213,22 @@ int hfi_sqlite_exec(struct hfi_sqlite *s, const char *sql)
             break;
     }
     return code == SQLITE_OK ? HF_OK : hfi_sqlite_failed(s, code);
+}
+
+/* Without the waiting, processes that never stop writing could make the log grow for ever. */
+void hfi_sqlite_shorten_log(struct hfi_sqlite *s)
+{
+    int frames = s->frames;
+    bool wait = frames >= HFI_SQLITE_CHECKPOINT_WAIT;
+
+    s->frames = 0;
+    if (frames < HFI_SQLITE_CHECKPOINT) {
+        s->checkpoint_at = HFI_SQLITE_CHECKPOINT;
+    } else if (frames >= s->checkpoint_at) {
+        s->checkpoint_at = frames + HFI_SQLITE_CHECKPOINT_AGAIN;
+        sqlite3_wal_checkpoint_v2(
+            s->db, NULL, wait ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
 }
 
 void hfi_sqlite_finalize(struct hfi_sqlite *s)

@@ -50,7 +50,7 @@ static int read_meta(struct hfi_sqlite *s, struct meta *ret_meta)
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s is damaged (its table meta is empty): stop its users and "
                                    "remove it",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     boot = hfi_sqlite_text(statement, 0, &len);
     ret_meta->this_boot = len == strlen(s->boot) && memcmp(boot, s->boot, len) == 0;
     ret_meta->epoch = sqlite3_column_int64(statement, 1);
@@ -103,7 +103,7 @@ static int raise_epoch(struct hfi_sqlite *s)
     if (meta.epoch < 0 || meta.epoch >= HFI_SQLITE_EPOCH_MAX)
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s has no tokens left: stop its users and begin a new file",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     if (!meta.this_boot)
         error = remove_old_boots(s);
     if (!error)
@@ -139,5 +139,5 @@ int hfi_sqlite_two_boots(struct hfi_sqlite *s)
     return hfi_sqlite_complain(s, HF_ERR_UNAVAILABLE,
                                "%s is used from two running systems at once: a store of this kind "
                                "is for one host",
-                               s->path);
+                               hfi_sqlite_shown(s->path));
 }

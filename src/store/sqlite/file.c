@@ -41,8 +41,8 @@ int hfi_sqlite_make_file(struct hfi_sqlite *s)
     pthread_mutex_unlock(&making);
     if (fd >= 0 || number == EEXIST)
         return HF_OK;
-    return hfi_sqlite_complain(s, hfi_sqlite_errno(number), "cannot make the file %s: %s", s->path,
-                               strerror(number));
+    return hfi_sqlite_complain(s, hfi_sqlite_errno(number), "cannot make the file %s: %s",
+                               hfi_sqlite_shown(s->path), strerror(number));
 }
 
 int hfi_sqlite_check_folder(struct hfi_sqlite *s)
@@ -97,7 +97,8 @@ int hfi_sqlite_note_file(struct hfi_sqlite *s)
     struct stat status;
 
     if (stat(s->path, &status) != 0)
-        return hfi_sqlite_complain(s, hfi_sqlite_errno(errno), "%s: %s", s->path, strerror(errno));
+        return hfi_sqlite_complain(s, hfi_sqlite_errno(errno), "%s: %s", hfi_sqlite_shown(s->path),
+                                   strerror(errno));
     s->main_file.dev = status.st_dev;
     s->main_file.ino = status.st_ino;
     s->mode = status.st_mode;
@@ -119,7 +120,7 @@ int hfi_sqlite_note_beside(struct hfi_sqlite *s)
         return HF_OK;
     s->moved = true;
     return hfi_sqlite_complain(s, HF_ERR_UNAVAILABLE, "%s was removed while it was opened",
-                               s->path);
+                               hfi_sqlite_shown(s->path));
 }
 
 bool hfi_sqlite_files_moved(const struct hfi_sqlite *s)
@@ -146,5 +147,6 @@ int hfi_sqlite_blame_folder(struct hfi_sqlite *s, int error)
     return hfi_sqlite_complain(s, errno == EACCES ? HF_ERR_PERMISSION : HF_ERR_READ_ONLY,
                                "the folder %s cannot be written (%s): the store needs files beside "
                                "%s",
-                               folder, strerror(errno), s->path);
+                               hfi_sqlite_shown(folder), strerror(errno),
+                               hfi_sqlite_shown(s->path));
 }

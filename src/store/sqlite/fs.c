@@ -12,6 +12,8 @@
 
 #include "holdfast/holdfast.h"
 
+#define SHOWN_MAX 160
+
 struct fs_kind {
     unsigned long type; /* f_type of statfs(2), 32 bits */
     const char *name;
@@ -43,6 +45,13 @@ const char *hfi_sqlite_shared_fs(unsigned long type)
     return NULL;
 }
 
+const char *hfi_sqlite_shown(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len > SHOWN_MAX ? path + len - SHOWN_MAX : path;
+}
+
 int hfi_sqlite_fs_check(const char *path, char *detail, size_t room)
 {
     struct statfs status;
@@ -53,7 +62,8 @@ int hfi_sqlite_fs_check(const char *path, char *detail, size_t room)
 
         if (number == EINTR)
             continue;
-        snprintf(detail, room, "%s: cannot tell its file system: %s", path, strerror(number));
+        snprintf(detail, room, "%s: cannot tell its file system: %s", hfi_sqlite_shown(path),
+                 strerror(number));
         return hfi_sqlite_errno(number);
     }
     name = hfi_sqlite_shared_fs((unsigned long)status.f_type);
@@ -62,7 +72,7 @@ int hfi_sqlite_fs_check(const char *path, char *detail, size_t room)
     snprintf(detail, room,
              "%s is on a file system that other hosts may share (%s): choose a path on a local "
              "disk, or use a server",
-             path, name);
+             hfi_sqlite_shown(path), name);
     return HF_ERR_NETWORK_FS;
 }
 

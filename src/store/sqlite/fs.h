@@ -12,6 +12,8 @@
 /* Room for that path with what is added: "-wal", ".d/" and a UUID. */
 #define HFI_SQLITE_PATH_ROOM (HFI_SQLITE_PATH_MAX + 48)
 
+/* Of a long path, what people are shown in a line that has to say more: its end. */
+const char *hfi_sqlite_shown(const char *path);
 /* The name of a kind of file system that several hosts may share, by its f_type; NULL: it is none. */
 const char *hfi_sqlite_shared_fs(unsigned long type);
 /* HF_OK, or HF_ERR_NETWORK_FS or HF_ERR_SYSTEM with a line in detail. */

@@ -80,7 +80,7 @@ static void give_access(const struct hfi_sqlite *s, int fd, mode_t mode)
 
     if (fchown(fd, uid, s->gid) != 0)
         hfi_trace(&s->store.trace, HF_TRACE_DEBUG, "%s: cannot give a file to the group of %s: %s",
-                  s->folder, s->path, strerror(errno));
+                  s->folder, hfi_sqlite_shown(s->path), strerror(errno));
     if (fchmod(fd, mode) != 0)
         hfi_trace(&s->store.trace, HF_TRACE_DEBUG, "%s: cannot set a mode: %s", s->folder,
                   strerror(errno));
@@ -122,7 +122,8 @@ static int make_life_once(struct hfi_sqlite *s, const char *path, int *ret_fd)
         close(fd);
         if (number == EAGAIN || number == EACCES)
             return 1;
-        return hfi_sqlite_complain(s, HF_ERR_SYSTEM, "cannot lock %s: %s", path, strerror(number));
+        return hfi_sqlite_complain(s, HF_ERR_SYSTEM, "cannot lock %s: %s", hfi_sqlite_shown(path),
+                                   strerror(number));
     }
     if (fstat(fd, &status) != 0 || status.st_nlink == 0) {
         close(fd);
@@ -156,7 +157,7 @@ int hfi_sqlite_make_life(struct hfi_sqlite *s)
     return error ? error
                  : hfi_sqlite_complain(s, HF_ERR_UNAVAILABLE,
                                        "%s is locked by another process: two clients with one id?",
-                                       path);
+                                       hfi_sqlite_shown(path));
 }
 
 bool hfi_sqlite_exposed(const struct hfi_sqlite *s)

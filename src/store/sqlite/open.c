@@ -29,9 +29,9 @@ static int check_writable(struct hfi_sqlite *s)
     if (sqlite3_db_readonly(s->db, "main") != 1)
         return HF_OK;
     number = faccessat(AT_FDCWD, s->path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
-    return hfi_sqlite_complain(s, HF_ERR_READ_ONLY,
-                               "%s can only be read (%s): locks need a file that can be written",
-                               s->path, number ? strerror(number) : "it was opened so");
+    return hfi_sqlite_complain(
+        s, HF_ERR_READ_ONLY, "%s can only be read (%s): locks need a file that can be written",
+        hfi_sqlite_shown(s->path), number ? strerror(number) : "it was opened so");
 }
 
 static uint32_t big_endian(const unsigned char *from)
@@ -59,11 +59,11 @@ static int check_header(struct hfi_sqlite *s)
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s is not a Holdfast store, nor any SQLite database: name "
                                    "another path",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     if (big_endian(header + HEADER_APPLICATION) != HFI_SQLITE_APPLICATION)
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s is an SQLite database of another program: name another path",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     return HF_OK;
 }
 
@@ -91,13 +91,23 @@ static int pragma_number(struct hfi_sqlite *s, const char *sql, int64_t *ret_num
     return row ? HF_OK : hfi_sqlite_failed(s, code);
 }
 
+static int on_commit(void *arg, sqlite3 *db, const char *name, int frames)
+{
+    struct hfi_sqlite *s = arg;
+
+    (void)db;
+    (void)name;
+    s->frames = frames;
+    return SQLITE_OK;
+}
+
 static int settle(struct hfi_sqlite *s)
 {
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* closing costs no sync */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_wal_autocheckpoint(s->db, HFI_SQLITE_CHECKPOINT);
+    sqlite3_wal_hook(s->db, on_commit, s);
     return hfi_sqlite_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
                               "PRAGMA cache_size = -1024;");
 }
@@ -110,7 +120,8 @@ static int version(struct hfi_sqlite *s, int64_t *ret_version)
         return hfi_sqlite_complain(s, HF_ERR_NEWER_STORE,
                                    "%s was written by a newer Holdfast (its version is %lld, this "
                                    "one knows %d): use that",
-                                   s->path, (long long)*ret_version, HFI_SQLITE_SCHEMA_VERSION);
+                                   hfi_sqlite_shown(s->path), (long long)*ret_version,
+                                   HFI_SQLITE_SCHEMA_VERSION);
     return error;
 }
 
@@ -156,7 +167,7 @@ static int use_wal(struct hfi_sqlite *s)
         return hfi_sqlite_complain(s, HF_ERR_UNSUPPORTED,
                                    "%s: its file system has no shared memory for SQLite's log: "
                                    "choose a path on a local disk",
-                                   s->path);
+                                   hfi_sqlite_shown(s->path));
     return wal ? HF_OK : hfi_sqlite_failed(s, code);
 }
 
@@ -249,25 +260,56 @@ void hfi_sqlite_disconnect(struct hfi_sqlite *s)
     sqlite3_close_v2(s->db);
     s->db = NULL;
     s->drop = false;
+    s->stranger = true;
+}
+
+/* Is our row in the file that is there now? */
+static int recognise(struct hfi_sqlite *s)
+{
+    sqlite3_stmt *statement;
+    int row;
+
+    if (!s->client) {
+        s->stranger = false;
+        return HF_OK;
+    }
+    statement = hfi_sqlite_query(s, HFI_SQL_CLIENT_BROKEN, "it", s->client, s->identity->id,
+                                 strlen(s->identity->id));
+    row = hfi_sqlite_row(s, statement);
+    if (row < 0)
+        return row;
+    if (row > 0)
+        sqlite3_reset(statement);
+    else
+        hfi_sqlite_forget(s);
+    s->stranger = false;
+    hfi_sqlite_wake_lost(s);
+    return HF_OK;
 }
 
 int hfi_sqlite_ready(struct hfi_sqlite *s)
 {
+    int error = HF_OK;
+
     if (s->db && hfi_sqlite_files_moved(s)) {
         hfi_trace(&s->store.trace, HF_TRACE_WARNING,
-                  "%s or a file beside it was removed or replaced: holds in it are gone", s->path);
+                  "%s or a file beside it was removed or replaced: holds in it may be gone",
+                  hfi_sqlite_shown(s->path));
         hfi_sqlite_disconnect(s);
-        hfi_sqlite_forget(s);
-        hfi_sqlite_wake_lost(s);
     }
     if (atomic_load(&s->liveness) >= 0 && hfi_sqlite_exposed(s)) {
         hfi_trace(&s->store.trace, HF_TRACE_WARNING,
-                  "the file of this client in %s was removed: its holds are gone", s->folder);
+                  "the file of this client in %s was removed: its holds are gone",
+                  hfi_sqlite_shown(s->folder));
         hfi_sqlite_leave_life(s);
         hfi_sqlite_forget(s);
         hfi_sqlite_wake_lost(s);
     }
     if (!s->db)
-        s->failure = hfi_sqlite_connect(s);
-    return s->db ? HF_OK : s->failure;
+        error = hfi_sqlite_connect(s);
+    if (!error && s->stranger)
+        error = recognise(s);
+    if (error)
+        s->failure = error;
+    return error;
 }

@@ -49,8 +49,8 @@ static int make_folders(const char *folder, mode_t mode, const struct complaint 
 
             /* Some file systems say EROFS or EACCES before EEXIST. */
             if (stat(path, &status) != 0)
-                return complain(to, hfi_sqlite_errno(number), "cannot make the folder %s: %s", path,
-                                strerror(number));
+                return complain(to, hfi_sqlite_errno(number), "cannot make the folder %s: %s",
+                                hfi_sqlite_shown(path), strerror(number));
         }
         path[i] = folder[i];
     }
@@ -141,18 +141,21 @@ static int resolve(const char *given, char *path, const struct complaint *to)
 
     if (!realpath(given, real)) {
         if (errno != ENOENT)
-            return complain(to, hfi_sqlite_errno(errno), "%s: %s", given, strerror(errno));
+            return complain(to, hfi_sqlite_errno(errno), "%s: %s", hfi_sqlite_shown(given),
+                            strerror(errno));
         memcpy(folder, given, len);
         memcpy(folder + len, len ? "" : "/", len ? 1 : 2);
         if (!realpath(folder, real))
-            return complain(to, hfi_sqlite_errno(errno), "the folder %s: %s%s", folder,
-                            strerror(errno), errno == ENOENT ? ": make it first" : "");
+            return complain(to, hfi_sqlite_errno(errno), "the folder %s: %s%s",
+                            hfi_sqlite_shown(folder), strerror(errno),
+                            errno == ENOENT ? ": make it first" : "");
         if (strlen(real) + strlen(base) > HFI_SQLITE_PATH_MAX)
             return complain(to, HF_ERR_URI, "the store's path is longer than %d bytes",
                             HFI_SQLITE_PATH_MAX);
         strcat(real, real[1] ? base : base + 1);
     } else if (stat(real, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return complain(to, HF_ERR_NOT_A_STORE, "%s is not a file: name another path", given);
+        return complain(to, HF_ERR_NOT_A_STORE, "%s is not a file: name another path",
+                        hfi_sqlite_shown(given));
     }
     if (strlen(real) > HFI_SQLITE_PATH_MAX)
         return complain(to, HF_ERR_URI, "the store's path is longer than %d bytes",

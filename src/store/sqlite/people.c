@@ -222,7 +222,7 @@ static int look_at_all(struct looking *at, const char *pattern)
             return hfi_sqlite_complain(at->s, HF_ERR_NOT_A_STORE,
                                        "%s is damaged (a name is too long): stop its users and "
                                        "remove it",
-                                       at->s->path);
+                                       hfi_sqlite_shown(at->s->path));
         name[len] = '\0';
         error = look_at_name(at, name, len, !pattern || hfi_glob_match(pattern, name));
     }

@@ -70,9 +70,11 @@
     X(HOLD_DROP, "DELETE FROM hold WHERE name = ?1")                                               \
     X(HOLD_RELEASE, "DELETE FROM hold WHERE name = ?1 AND client = ?2 AND owner = ?3")             \
     X(HOLD_RENEW, "UPDATE hold SET expires_ns = ?5, ttl_ms = ?6"                                   \
-                  " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4")           \
+                  " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"            \
+                  " AND EXISTS (SELECT 1 FROM client WHERE id = ?2)")                              \
     X(HOLD_LOOK, "SELECT 1 FROM hold"                                                              \
-                 " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4")            \
+                 " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"             \
+                 " AND EXISTS (SELECT 1 FROM client WHERE id = ?2)")                               \
     X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?5, since_ns = ?6, label = ?7"                       \
                      " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"         \
                      " AND (token <> ?5 OR label IS NOT ?7 OR abs(since_ns - ?6) > ?8)")           \

@@ -48,9 +48,13 @@
 /* Between two looks at a file that someone else has locked. */
 #define HFI_SQLITE_NAP_MIN (100 * HFI_USEC)
 #define HFI_SQLITE_NAP_MAX (2 * HFI_MSEC)
-/* Frames of the log (a page and 24 bytes each) after which it is written back into the file. */
-#define HFI_SQLITE_CHECKPOINT 1000
-#define HFI_SQLITE_PAGE_SIZE  1024
+/* Frames of the log (a page and 24 bytes each) after which it is written back into the file; after how many
+ * more that is tried again, when others wrote on meanwhile so that the log could not begin anew; and when
+ * they are kept waiting for it. */
+#define HFI_SQLITE_CHECKPOINT       1000
+#define HFI_SQLITE_CHECKPOINT_AGAIN 250
+#define HFI_SQLITE_CHECKPOINT_WAIT  4000
+#define HFI_SQLITE_PAGE_SIZE        1024
 /* Every so many new clients one looks for what dead ones left. */
 #define HFI_SQLITE_SWEEP_EVERY 64
 
@@ -92,6 +96,8 @@ struct hfi_sqlite {
     gid_t gid;
     hfi_time give_up_ns; /* a locked file is waited for until then */
     int failure;         /* why hfi_sqlite_query() gave NULL */
+    int frames;          /* in the log after the last commit; 0: it wrote nothing */
+    int checkpoint_at;   /* so many frames are written back next */
     bool in_transaction, writing;
     bool unknown;   /* the transaction failed at its commit: it may yet be there */
     bool drop;      /* the connection is not to be used again */
@@ -101,6 +107,7 @@ struct hfi_sqlite {
     /* client.c */
     int64_t client;      /* our row; 0: none */
     bool client_is_new;  /* and it is not committed yet */
+    bool stranger;       /* this connection has not looked for it yet */
     atomic_int liveness; /* descriptor of our locked file, or -1 */
     struct hfi_sqlite_identity liveness_file;
     uint64_t granted, ended; /* of our holds: granted - ended is how many there may be */
@@ -146,6 +153,8 @@ int hfi_sqlite_begin(struct hfi_sqlite *s, bool write);
 int hfi_sqlite_commit(struct hfi_sqlite *s);
 void hfi_sqlite_rollback(struct hfi_sqlite *s);
 void hfi_sqlite_finalize(struct hfi_sqlite *s);
+/* After a commit: writes the log back into the file when it is long. */
+void hfi_sqlite_shorten_log(struct hfi_sqlite *s);
 
 /* ---------------------------------------------------------------------------------------------- file.c */
 

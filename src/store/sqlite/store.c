@@ -139,6 +139,8 @@ static void perform(struct hfi_sqlite *s, hfi_time now, struct hfi_request *requ
     if (!error) {
         conclude(s, request);
         hfi_request_finish(request, HFI_DONE, HF_OK);
+        if (s->frames && !s->drop)
+            hfi_sqlite_shorten_log(s);
     } else if (s->unknown) {
         s->granted += request->op == HFI_OP_TRY;
         hfi_request_finish(request, HFI_UNKNOWN, HF_ERR_UNSURE);
