@@ -40,56 +40,68 @@ static void give_back(hf_client *client, struct hf_hold *hold)
 }
 
 /* One acquire, from beginning to end. With the lock. */
-static int acquire(hf_client *client, const struct hfi_waiter *wanted, struct hf_hold **ret_hold)
+static int acquire(hf_client *client, struct hfi_call *call, struct hf_hold **ret_hold)
 {
+    struct hfi_waiter *waiter = &call->waiter;
     struct hf_hold *hold = hfi_hold_alloc(client);
-    struct hfi_call call;
 
-    if (!hold || hfi_call_init(client, &call, HFI_CALL_ACQUIRE) != HF_OK) {
-        if (hold)
-            hfi_hold_free(client, hold);
-        free(wanted->label);
+    if (!hold) {
+        free(waiter->label);
         return HF_ERR_NO_MEMORY;
     }
-    call.waiter = *wanted;
-    call.waiter.handle = &hold->handle;
-    call.waiter.cookie = &call;
-    feed_waiter(client, hfi_now(), HFI_INPUT_ACQUIRE, &call.waiter, 0);
-    if (!call.done)
-        hfi_call_wait(client, &call);
-    hfi_call_fini(client, &call);
-    free(call.waiter.label); /* NULL when the hold has taken it */
-    if (call.waiter.result)
+    waiter->handle = &hold->handle;
+    waiter->cookie = call;
+    call->done = false;
+    feed_waiter(client, hfi_now(), HFI_INPUT_ACQUIRE, waiter, 0);
+    hfi_call_wait(client, call);
+    free(waiter->label); /* NULL when the hold has taken it */
+    waiter->label = NULL;
+    if (waiter->result)
         hfi_hold_free(client, hold);
     else
         *ret_hold = hold;
-    return call.waiter.result;
+    return waiter->result;
 }
 
-static void set_label_copy(struct hfi_waiter *waiter, const char *label)
+/* What was granted is over before we could say so: once more, in the time that is left. */
+static int acquire_again(hf_client *client, const char *name,
+                         const struct hf_acquire_options *options, struct hfi_call *call,
+                         hfi_time until, struct hf_hold **ret_hold)
 {
-    waiter->label = label ? strdup(label) : NULL; /* without memory: no label, it is for people */
-}
+    struct hfi_waiter before = call->waiter;
+    int error = HF_OK;
 
-/* Again, as long as what is granted is over before we can say so. */
-static int acquire_valid(hf_client *client, struct hfi_waiter *waiter,
-                         const struct hf_acquire_options *options, struct hf_hold **ret_hold)
-{
-    hfi_time until = hfi_time_add(hfi_now(), waiter->wait_ns);
+    while (!error && !is_still_valid(*ret_hold)) {
+        hfi_time now = hfi_now();
 
-    for (;;) {
-        hfi_time now;
-        int error = acquire(client, waiter, ret_hold);
-
-        if (error || is_still_valid(*ret_hold))
-            return error;
         give_back(client, *ret_hold);
-        now = hfi_now();
-        if (waiter->once || now >= until)
+        if (before.once || now >= until)
             return HF_ERR_UNSURE;
-        waiter->wait_ns = until == HF_TIME_NEVER ? HF_TIME_NEVER : until - now;
-        set_label_copy(waiter, options->label);
+        hfi_call_init(call, HFI_CALL_ACQUIRE);
+        error = hfi_acquire_options(name, options, &call->waiter);
+        if (error)
+            return error;
+        call->waiter.owner = before.owner;
+        call->waiter.owner_kind = before.owner_kind;
+        if (until != HF_TIME_NEVER)
+            call->waiter.wait_ns = until - now;
+        error = acquire(client, call, ret_hold);
     }
+    return error;
+}
+
+/* Success is only said of a lease whose deadline still lies ahead. */
+static int acquire_valid(hf_client *client, const char *name,
+                         const struct hf_acquire_options *options, struct hfi_call *call,
+                         struct hf_hold **ret_hold)
+{
+    hfi_time wait_ns = call->waiter.wait_ns;
+    hfi_time until = wait_ns == HF_TIME_NEVER ? HF_TIME_NEVER : hfi_now() + wait_ns;
+    int error = acquire(client, call, ret_hold);
+
+    if (error || !call->waited)
+        return error;
+    return acquire_again(client, name, options, call, until, ret_hold);
 }
 
 static void describe_busy(hf_client *client, const char *name, struct hf_holder *busy)
@@ -115,8 +127,8 @@ int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_opti
                hf_hold **ret_hold)
 {
     struct hf_acquire_options options;
-    struct hfi_waiter waiter = { 0 };
     struct hf_hold *hold = NULL;
+    struct hfi_call call;
     int error;
 
     if (!client || !ret_hold)
@@ -125,23 +137,24 @@ int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_opti
     error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
     if (error)
         return error;
-    error = hfi_acquire_options(name, &options, &waiter);
+    hfi_call_init(&call, HFI_CALL_ACQUIRE);
+    error = hfi_acquire_options(name, &options, &call.waiter);
     if (!error)
         error = hfi_enter(client);
     if (error) {
-        free(waiter.label);
+        free(call.waiter.label);
         return error;
     }
     error = hfi_threads_start(client);
     if (error) {
-        free(waiter.label);
+        free(call.waiter.label);
         hfi_leave(client);
         return error;
     }
-    waiter.owner_kind = waiter.named ? OWNER_NAMED : OWNER_THREAD;
-    if (!waiter.named)
-        waiter.owner = hfi_thread_owner();
-    error = hfi_fail_store(client, acquire_valid(client, &waiter, &options, &hold));
+    call.waiter.owner_kind = call.waiter.named ? OWNER_NAMED : OWNER_THREAD;
+    if (!call.waiter.named)
+        call.waiter.owner = hfi_thread_owner();
+    error = hfi_fail_store(client, acquire_valid(client, name, &options, &call, &hold));
     hfi_leave(client);
     if (error == HF_OK)
         *ret_hold = hold;

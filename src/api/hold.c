@@ -107,12 +107,10 @@ int hf_release(hf_hold *hold)
     error = enter(hold);
     if (error)
         return error;
-    hfi_call_init(client, &call, HFI_CALL_RELEASE);
+    hfi_call_init(&call, HFI_CALL_RELEASE);
     hold->releaser = &call;
     feed_release(client, hold);
-    if (!call.done)
-        hfi_call_wait(client, &call);
-    hfi_call_fini(client, &call);
+    hfi_call_wait(client, &call);
     error = hfi_fail_store(client, hold->handle.releaser.result);
     hfi_hold_free(client, hold);
     hfi_leave(client);
@@ -161,20 +159,16 @@ int hf_hold_verify(hf_hold *hold)
     error = hfi_enter(client);
     if (error)
         return error;
-    error = hf_hold_state(hold) == HF_LOST ? HF_ERR_LOST : HF_OK;
-    if (!error)
-        error = hfi_call_init(client, &call, HFI_CALL_REQUEST);
-    if (error) {
+    if (hf_hold_state(hold) == HF_LOST) {
         hfi_leave(client);
-        return hfi_fail(error, "%s", hf_strerror(error));
+        return hfi_fail(HF_ERR_LOST, "%s", hf_strerror(HF_ERR_LOST));
     }
+    hfi_call_init(&call, HFI_CALL_REQUEST);
     item.lease = &hold->handle.hold->lease;
     renewal.request.host = &call;
     hfi_feed(client, hfi_now(),
              &(struct hfi_input){ .kind = HFI_INPUT_VERIFY, .u.renewal = &renewal });
-    if (!call.done)
-        hfi_call_wait(client, &call);
-    hfi_call_fini(client, &call);
+    hfi_call_wait(client, &call);
     error = result_of(&renewal, &item);
     if (!error && hf_hold_state(hold) == HF_LOST)
         error = HF_ERR_LOST; /* the answer came after the deadline */

@@ -99,7 +99,7 @@ int hf_guard_fd(hf_client *client)
         return error;
     fd = client->liveness_fd;
     hfi_leave(client);
-    if (hfi_client_is_wire(client))
+    if (client->is_wire)
         return hfi_fail(HF_ERR_UNSUPPORTED,
                         "holds on a server end by their ttl, not with a process");
     return fd >= 0 ? fd : hfi_fail(HF_ERR_NOT_FOUND, "nothing has been held yet");

@@ -17,15 +17,10 @@ static int ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
         hfi_leave(client);
         return error;
     }
-    error = hfi_call_init(client, &call, HFI_CALL_REQUEST);
-    if (!error) {
-        hfi_submit(client, hfi_now(), request, op, &call);
-        if (!call.done)
-            hfi_call_wait(client, &call);
-        hfi_call_fini(client, &call);
-        error = request->error;
-    }
-    error = hfi_fail_store(client, error);
+    hfi_call_init(&call, HFI_CALL_REQUEST);
+    hfi_submit(client, hfi_now(), request, op, &call);
+    hfi_call_wait(client, &call);
+    error = hfi_fail_store(client, request->error);
     hfi_leave(client);
     return error;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,13 +17,31 @@
 #include "runtime/client.h"
 #include "runtime/clock.h"
 
-/* What the program had set before the call that this thread is in. */
+/* What the program had set before the call that this thread is in, if the call has changed it. */
 static _Thread_local int cancel_state;
+static _Thread_local bool cancel_is_off;
+
+void hfi_no_cancel(void)
+{
+    if (cancel_is_off)
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    cancel_is_off = true;
+}
+
+static void restore_cancel(void)
+{
+    if (!cancel_is_off)
+        return;
+    cancel_is_off = false;
+    pthread_setcancelstate(cancel_state, NULL);
+}
 
 void hfi_enter_locked(hf_client *client)
 {
     client->inside++;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    if (client->trace.hook)
+        hfi_no_cancel(); /* who knows what it calls */
 }
 
 int hfi_enter(hf_client *client)
@@ -42,11 +61,12 @@ int hfi_enter(hf_client *client)
 void hfi_leave(hf_client *client)
 {
     client->inside--;
-    hfi_hand_on(client);
+    if (client->unsettled)
+        hfi_hand_on(client);
     if (client->closed)
         pthread_cond_broadcast(&client->left);
     hfi_unlock(client);
-    pthread_setcancelstate(cancel_state, NULL);
+    restore_cancel();
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -67,23 +87,25 @@ static struct hfi_parker *take_parker(hf_client *client)
     return parker;
 }
 
-int hfi_call_init(hf_client *client, struct hfi_call *call, enum hfi_call_kind kind)
-{
-    *call = (struct hfi_call){ .kind = kind, .driving = -1, .parker = take_parker(client) };
-    return call->parker ? HF_OK : HF_ERR_NO_MEMORY;
-}
-
-void hfi_call_fini(hf_client *client, struct hfi_call *call)
+static void give_parker(hf_client *client, struct hfi_call *call)
 {
     if (call->parker)
         LL_PREPEND(client->parkers, call->parker);
     call->parker = NULL;
 }
 
+void hfi_call_init(struct hfi_call *call, enum hfi_call_kind kind)
+{
+    memset(call, 0, sizeof *call);
+    call->kind = kind;
+    call->driving = -1;
+}
+
 static void kick(hf_client *client, int number)
 {
     uint64_t one = 1;
 
+    hfi_no_cancel();
     while (write(client->channel[number].kick_fd, &one, sizeof one) < 0 && errno == EINTR)
         ;
 }
@@ -164,7 +186,7 @@ static void hand_on(hf_client *client, int number)
             hfi_thread_kick(client); /* it leaves the channel to the caller */
     } else if (call) {
         hfi_call_wake(client, call);
-    } else if (!hfi_client_is_wire(client) && number == 0) {
+    } else if (!client->is_wire && number == 0) {
         pthread_cond_signal(&client->worker_cond);
     } else if (expects) {
         hfi_thread_kick(client);
@@ -175,6 +197,7 @@ static void hand_on(hf_client *client, int number)
 
 void hfi_hand_on(hf_client *client)
 {
+    client->unsettled = false;
     hand_on(client, 0);
     hand_on(client, 1);
 }
@@ -195,6 +218,7 @@ static void stop_waiting(struct waiting *waiting)
 {
     struct hfi_call *call = waiting->call;
 
+    waiting->client->unsettled = true;
     if (waiting->number >= 0) {
         waiting->client->channel[waiting->number].driver = HFI_NOBODY;
         call->driving = -1;
@@ -232,7 +256,7 @@ static void abandon(void *arg)
         hfi_hold_free(client, hold);
     }
     free(call->waiter.label);
-    hfi_call_fini(client, call);
+    give_parker(client, call);
     hfi_leave(client);
 }
 
@@ -321,7 +345,7 @@ static int channel_for(hf_client *client, const struct hfi_call *call)
 {
     for (int number = 0; number < HFI_LINK_MAX; number++) {
         const struct hfi_channel *channel = &client->channel[number];
-        bool executes = number == 0 && !hfi_client_is_wire(client);
+        bool executes = number == 0 && !client->is_wire;
 
         if (channel->driver != HFI_NOBODY || !wants(client, call, number))
             continue;
@@ -336,10 +360,16 @@ static void execute(hf_client *client, struct hfi_call *call)
     client->channel[0].driver = HFI_CALLER;
     hfi_execute(client, call);
     client->channel[0].driver = HFI_NOBODY;
+    client->unsettled = true;
 }
 
 void hfi_call_wait(hf_client *client, struct hfi_call *call)
 {
+    if (call->done)
+        return;
+    hfi_no_cancel();
+    call->parker = take_parker(client);
+    call->waited = true;
     while (!call->done) {
         int number = channel_for(client, call);
 
@@ -347,7 +377,7 @@ void hfi_call_wait(hf_client *client, struct hfi_call *call)
             call->called = false;
             hfi_feed(client, hfi_now(),
                      &(struct hfi_input){ .kind = HFI_INPUT_TAKE, .u.waiter = &call->waiter });
-        } else if (number == 0 && !hfi_client_is_wire(client)) {
+        } else if (number == 0 && !client->is_wire) {
             execute(client, call);
         } else if (number >= 0) {
             drive(client, call, number);
@@ -355,4 +385,5 @@ void hfi_call_wait(hf_client *client, struct hfi_call *call)
             sleep_on(client, call);
         }
     }
+    give_parker(client, call);
 }

@@ -263,7 +263,7 @@ bool hfi_channel_expects(hf_client *client, int number)
 {
     const struct hfi_channel *channel = &client->channel[number];
 
-    if (!hfi_client_is_wire(client))
+    if (!client->is_wire)
         return number == 0 && hfi_work_is_waiting(client);
     return channel->socket && (channel->connecting || channel->blocked ||
                                wire_of(client)->expects(client->store, (unsigned)number));
@@ -274,7 +274,7 @@ void hfi_reading_begin(hf_client *client, int number, struct hfi_reading *readin
     struct hfi_channel *channel = &client->channel[number];
 
     *reading = (struct hfi_reading){ .fd = -1, .events = POLLIN };
-    if (!hfi_client_is_wire(client)) {
+    if (!client->is_wire) {
         reading->fd = client->wake_fd;
         return;
     }

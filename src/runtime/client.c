@@ -44,7 +44,10 @@ static int open_store(hf_client *client, const struct hfi_driver *driver, const 
     char detail[HFI_DETAIL_MAX] = "";
     int error = driver->open(scheme, rest, &store, &client->store, detail);
 
-    return error ? hfi_fail(error, "%s", detail[0] ? detail : hf_strerror(error)) : HF_OK;
+    if (error)
+        return hfi_fail(error, "%s", detail[0] ? detail : hf_strerror(error));
+    client->is_wire = client->store->class_->wire != NULL;
+    return HF_OK;
 }
 
 static int init_engine(hf_client *client, const struct hfi_client_config *config)
@@ -75,6 +78,7 @@ int hfi_client_new(const struct hfi_driver *driver, const char *scheme, const ch
         return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
     init_fds(client);
     hfi_identity_init(&client->identity, config->program);
+    client->trace = config->trace;
     client->close_timeout_ns = config->close_timeout_ns;
     client->op_timeout_ns = config->op_timeout_ns;
     client->connect_timeout_ns = config->connect_timeout_ns;
@@ -208,7 +212,7 @@ static void cut_off(hf_client *client)
 {
     hfi_time now = hfi_now();
 
-    if (!hfi_client_is_wire(client))
+    if (!client->is_wire)
         return;
     for (int number = HFI_LINK_MAX - 1; number >= 0; number--) {
         hfi_channel_close(&client->channel[number]);

@@ -74,6 +74,7 @@ struct hfi_call {
     struct hfi_call *prev, *next; /* those that sleep */
     enum hfi_call_kind kind;
     bool done;
+    bool waited;   /* it was not done at once */
     bool called;   /* the engine woke the waiter to take a hold */
     bool sleeping; /* is in the list of those that sleep */
     int driving;   /* a channel's number; -1: none */
@@ -117,6 +118,7 @@ struct hf_client {
     struct hf_client *prev, *next; /* all clients of the process */
     struct hfi_engine engine;
     struct hfi_store *store;
+    bool is_wire; /* bytes in, bytes out; else it blocks */
     struct hfi_identity identity;
     struct hfi_trace trace;
     hfi_time close_timeout_ns;
@@ -132,6 +134,7 @@ struct hf_client {
     struct hfi_parker *parkers;             /* free */
     struct hfi_parker *post[HFI_POSTS_MAX]; /* to be posted when the lock is let go */
     unsigned posts;
+    bool unsettled;      /* what channels need, or who drives them, may have changed */
     unsigned inside;     /* threads in calls */
     unsigned handles;    /* not yet freed; they keep the memory of a closed client */
     pthread_cond_t left; /* closing: `inside` went down, or the engine became quiet */
@@ -161,7 +164,7 @@ struct hf_client {
 void hfi_lock(hf_client *client);
 /* Lets go of the lock, and wakes whoever is to be woken. */
 void hfi_unlock(hf_client *client);
-/* One input to the engine, and all that follows from it. Called with the lock; may let go of it to send. */
+/* One input to the engine, and all that follows from it: of the store only if it is asked for something. Called with the lock; may let go of it to send. */
 void hfi_feed(hf_client *client, hfi_time now, const struct hfi_input *input);
 /* A request of the host's own. */
 void hfi_submit(hf_client *client, hfi_time now, struct hfi_request *request, enum hfi_op op,
@@ -172,7 +175,6 @@ hfi_time hfi_next_time(hf_client *client);
 void hfi_answered(hf_client *client, hfi_time now, struct hfi_request *request);
 /* All that is to be done now: requests, answers, wake-ups, results, connections, output. */
 void hfi_pump(hf_client *client, hfi_time now);
-bool hfi_client_is_wire(const hf_client *client);
 
 /* channel.c */
 
@@ -211,9 +213,7 @@ void *hfi_worker_run(void *client);
 
 /* call.c */
 
-/* HF_OK or HF_ERR_NO_MEMORY. With the lock. */
-int hfi_call_init(hf_client *client, struct hfi_call *call, enum hfi_call_kind kind);
-void hfi_call_fini(hf_client *client, struct hfi_call *call);
+void hfi_call_init(struct hfi_call *call, enum hfi_call_kind kind);
 /* Waits until the call is done. With the lock, which it lets go of meanwhile. */
 void hfi_call_wait(hf_client *client, struct hfi_call *call);
 /* Wakes the thread that waits in a call. */
@@ -222,12 +222,15 @@ void hfi_call_wake(hf_client *client, struct hfi_call *call);
 void hfi_hand_on(hf_client *client);
 /* Some caller that sleeps wants to drive it. */
 bool hfi_caller_wants(hf_client *client, int number);
-/* Every call begins and ends with these; in between thread cancellation is off, but while an acquire sleeps
- * or polls. HF_OK with the lock taken; or HF_ERR_FORKED, HF_ERR_CLOSED. */
+/* Every call begins and ends with these; in between a thread can only be cancelled while an acquire sleeps or
+ * polls. HF_OK with the lock taken; or HF_ERR_FORKED, HF_ERR_CLOSED. */
 int hfi_enter(hf_client *client);
 void hfi_enter_locked(
     hf_client *client); /* likewise, with the lock, and whatever the client is at */
 void hfi_leave(hf_client *client);
+/* Turns cancellation off for the rest of the call. It costs as much as a lock, so calls that make no system
+ * call do without: to be called before any cancellation point. */
+void hfi_no_cancel(void);
 
 /* thread.c */
 

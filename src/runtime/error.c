@@ -20,12 +20,14 @@ int hfi_fail(int error, const char *format, ...)
 int hfi_fail_store(hf_client *client, int error)
 {
     const char *detail = client->store->detail;
-    enum hf_class class_ = hf_classify(error);
-    bool from_store = class_ == HF_CLASS_RETRY || class_ == HF_CLASS_FATAL ||
-                      error == HF_ERR_UNSUPPORTED || error == HF_ERR_UNSURE;
+    enum hf_class class_;
+    bool from_store;
 
     if (error == HF_OK)
         return HF_OK;
+    class_ = hf_classify(error);
+    from_store = class_ == HF_CLASS_RETRY || class_ == HF_CLASS_FATAL ||
+                 error == HF_ERR_UNSUPPORTED || error == HF_ERR_UNSURE;
     return hfi_fail(error, "%s", from_store && detail[0] ? detail : hf_strerror(error));
 }
 

@@ -23,6 +23,7 @@ void hfi_event_signal(hf_client *client)
     if (client->event_fd < 0 || client->event_signalled)
         return;
     client->event_signalled = true;
+    hfi_no_cancel();
     while (write(client->event_fd, &one, sizeof one) < 0 && errno == EINTR)
         ;
 }
@@ -35,6 +36,7 @@ static void unsignal(hf_client *client)
     if (!client->event_signalled || !is_empty(client))
         return;
     client->event_signalled = false;
+    hfi_no_cancel();
     while (read(client->event_fd, &count, sizeof count) < 0 && errno == EINTR)
         ;
 }

@@ -27,11 +27,6 @@ void hfi_unlock(hf_client *client)
         sem_post(&post[i]->semaphore);
 }
 
-bool hfi_client_is_wire(const hf_client *client)
-{
-    return client->store->class_->wire != NULL;
-}
-
 /* ------------------------------------------------------------------------------------------------
  * Results
  */
@@ -149,8 +144,10 @@ void hfi_pump(hf_client *client, hfi_time now)
 {
     bool again;
 
+    hfi_no_cancel();
+    client->unsettled = true;
     do {
-        if (hfi_client_is_wire(client)) {
+        if (client->is_wire) {
             while (pump_wire(client, now))
                 ;
             deliver(client);
@@ -167,7 +164,12 @@ void hfi_pump(hf_client *client, hfi_time now)
 void hfi_feed(hf_client *client, hfi_time now, const struct hfi_input *input)
 {
     hfi_engine_step(&client->engine, now, input);
-    hfi_pump(client, now);
+    if (client->engine.requests) {
+        hfi_pump(client, now);
+        return;
+    }
+    deliver(client); /* re-entry and passing inside the process end here */
+    hfi_thread_wake_by(client, hfi_engine_deadline(&client->engine));
 }
 
 void hfi_answered(hf_client *client, hfi_time now, struct hfi_request *request)

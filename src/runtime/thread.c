@@ -25,6 +25,7 @@ void hfi_thread_kick(hf_client *client)
     if (client->wakes_ns == 0 || !client->has_thread)
         return;
     client->wakes_ns = 0;
+    hfi_no_cancel();
     while (write(client->thread_fd, &one, sizeof one) < 0 && errno == EINTR)
         ;
 }
@@ -37,13 +38,14 @@ void hfi_thread_wake_by(hf_client *client, hfi_time at)
 
 static void tick(hf_client *client, hfi_time now)
 {
-    if (hfi_client_is_wire(client)) {
+    if (client->is_wire) {
         client->store->class_->wire->tick(client->store, now);
     } else if (now >= client->collect_by) {
         client->collect_by = HF_TIME_NEVER;
         client->collect_wanted = true;
     }
-    hfi_feed(client, now, &(struct hfi_input){ .kind = HFI_INPUT_TICK });
+    hfi_engine_step(&client->engine, now, &(struct hfi_input){ .kind = HFI_INPUT_TICK });
+    hfi_pump(client, now);
 }
 
 /* Those channels that somebody must drive, and no caller does or will. */
@@ -166,15 +168,15 @@ static bool open_fds(hf_client *client)
 
 int hfi_threads_start(hf_client *client)
 {
-    if (client->has_thread && (client->has_worker || hfi_client_is_wire(client)))
+    if (client->has_thread && (client->has_worker || client->is_wire))
         return HF_OK;
     if (!open_fds(client))
         return hfi_fail(HF_ERR_SYSTEM, "no descriptor is left for this client (ulimit -n)");
     if (!client->has_thread)
         client->has_thread = start(&client->thread, run, client);
-    if (!client->has_worker && !hfi_client_is_wire(client))
+    if (!client->has_worker && !client->is_wire)
         client->has_worker = start(&client->worker, hfi_worker_run, client);
-    if (!client->has_thread || (!client->has_worker && !hfi_client_is_wire(client)))
+    if (!client->has_thread || (!client->has_worker && !client->is_wire))
         return hfi_fail(HF_ERR_SYSTEM, "no thread can be started for this client (ulimit -u)");
     return HF_OK;
 }
