@@ -81,29 +81,39 @@ static void inert_in_the_child(void **state)
     client_close(&other);
 }
 
-/* POSIX locks that a process has on the database or what is beside it, as the kernel tells. */
+/* Has the process a POSIX lock on this file? The kernel's list may miss some while it changes. */
+static bool has_lock(pid_t pid, ino_t ino)
+{
+    char line[256];
+    bool found = false;
+
+    for (int i = 0; i < 100 && !found; i++) {
+        FILE *file = fopen("/proc/locks", "r");
+        unsigned long number;
+        int owner;
+
+        while (file && !found && fgets(line, sizeof line, file))
+            found = sscanf(line, "%*s POSIX %*s %*s %d %*x:%*x:%lu", &owner, &number) == 2 &&
+                    owner == pid && number == ino;
+        if (file)
+            fclose(file);
+    }
+    return found;
+}
+
+/* On how many of the two: the database, and the shared memory beside it? */
 static int locks_of(pid_t pid)
 {
     static const char *const suffixes[] = { "", "-shm" };
-    char line[256], name[192];
+    char name[192];
     struct stat status;
     int count = 0;
 
     for (int i = 0; i < 2; i++) {
-        FILE *file = fopen("/proc/locks", "r");
-        unsigned long ino;
-        int owner;
-
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        if (!file || stat(name, &status) != 0)
+        if (stat(name, &status) != 0)
             return -1;
-        while (fgets(line, sizeof line, file))
-            if (sscanf(line, "%*s POSIX %*s %*s %d %*x:%*x:%lu", &owner, &ino) == 2 &&
-                owner == pid && ino == status.st_ino) {
-                count++;
-                break;
-            }
-        fclose(file);
+        count += has_lock(pid, status.st_ino);
     }
     return count;
 }
