@@ -433,6 +433,21 @@ int64_t sql_number(const char *sql)
     return number;
 }
 
+void other_life_file(const struct client *client, char *name, size_t room)
+{
+    char dir_name[192];
+    struct dirent *entry;
+    DIR *dir;
+
+    snprintf(dir_name, sizeof dir_name, "%s.d", path);
+    dir = opendir(dir_name);
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, client->identity.id) != 0)
+            snprintf(name, room, "%s/%.40s", dir_name, entry->d_name);
+    closedir(dir);
+}
+
 int life_files(void)
 {
     char name[192];

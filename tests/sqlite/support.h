@@ -112,5 +112,7 @@ void remote_quit(struct remote *remote);
 int64_t sql_number(const char *sql);
 /* How many liveness files there are. */
 int life_files(void);
+/* The path of one that is not this client's. */
+void other_life_file(const struct client *client, char *name, size_t room);
 
 #endif

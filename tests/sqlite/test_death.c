@@ -57,6 +57,63 @@ static void killed_holder_wakes(void **state)
     client_close(&waiter);
 }
 
+/* Its file is closed by someone else: it is looked at a few times, and that is all. */
+static void closed_but_alive(void **state)
+{
+    struct remote holder = remote_start();
+    const struct hfi_library_class *library;
+    struct client waiter;
+    char name[HFI_SQLITE_PATH_ROOM];
+    hfi_time began, at;
+    int looks = 0;
+
+    (void)state;
+    client_open(&waiter);
+    library = waiter.store->class_->library;
+    remote_do(&holder, ORDER_TRY, "lock", 1);
+    do_try(&waiter, "lock", 1, 30000, true);
+    do_watch(&waiter, "lock");
+    assert_int_equal(library->deadline(waiter.store), HF_TIME_NEVER);
+    other_life_file(&waiter, name, sizeof name);
+    close(open(name, O_WRONLY | O_CLOEXEC));
+    began = clock_now();
+    for (library->collect(waiter.store, clock_now());
+         (at = library->deadline(waiter.store)) != HF_TIME_NEVER; looks++) {
+        while (clock_now() < at)
+            usleep(200);
+        library->collect(waiter.store, clock_now());
+    }
+    assert_int_equal(looks, HFI_SQLITE_LOOKS);
+    assert_true(clock_now() - began > HFI_SEC / 2);
+    assert_null(library->woken(waiter.store));
+    remote_kill(&holder);
+    assert_true(wait_woken(&waiter, LONG_WAIT_MS));
+    client_close(&waiter);
+}
+
+/* The second in the line need not be told that the first holds it now: it watches it already. */
+static void killed_after_its_turn_came(void **state)
+{
+    struct client holder, second;
+    struct remote first = remote_start();
+
+    (void)state;
+    client_open(&holder);
+    client_open(&second);
+    do_try(&holder, "lock", 1, 30000, false);
+    remote_do(&first, ORDER_TRY, "lock", 1);
+    do_try(&second, "lock", 1, 30000, true);
+    do_watch(&second, "lock");
+    do_release(&holder, "lock", 1);
+    assert_int_equal(remote_do(&first, ORDER_TRY, "lock", 1).verdict, HFI_GRANTED);
+    assert_false(wait_woken(&second, 50));
+    remote_kill(&first);
+    assert_true(wait_woken(&second, LONG_WAIT_MS));
+    assert_int_equal(do_try(&second, "lock", 1, 30000, true).verdict, HFI_GRANTED);
+    client_close(&holder);
+    client_close(&second);
+}
+
 /* The head dies after it was called, and one in the middle before: the line goes on. */
 static void killed_waiters(void **state)
 {
@@ -360,10 +417,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(killed_holder),        T(killed_holder_wakes),        T(killed_waiters),
-        T(guard_keeps_it),       T(forked_child_keeps_nothing), T(looking_harms_nobody),
-        T(file_removed_by_hand), T(row_removed_by_hand),        T(strange_rows),
-        T(the_dead_are_found),   T(killed_at_random),
+        T(killed_holder),
+        T(killed_holder_wakes),
+        T(closed_but_alive),
+        T(killed_after_its_turn_came),
+        T(killed_waiters),
+        T(guard_keeps_it),
+        T(forked_child_keeps_nothing),
+        T(looking_harms_nobody),
+        T(file_removed_by_hand),
+        T(row_removed_by_hand),
+        T(strange_rows),
+        T(the_dead_are_found),
+        T(killed_at_random),
 #undef T
     };
 

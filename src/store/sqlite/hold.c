@@ -68,18 +68,6 @@ static int busy(struct hfi_sqlite *s, hfi_time now, hfi_time until, struct hfi_l
     return HF_OK;
 }
 
-/* The next in the line is behind us now: it must watch us instead of who held before. */
-static int tell_next(struct hfi_sqlite *s, const struct hfi_lease *lease)
-{
-    struct hfi_sqlite_ticket next;
-    int found =
-        hfi_sqlite_line_beside(s, HFI_SQL_TICKET_AFTER, lease->name, lease->name_len, 0, &next);
-
-    if (found > 0 && next.peer.here)
-        hfi_sqlite_errand(s, next.peer.uuid, false);
-    return found < 0 ? found : HF_OK;
-}
-
 static int grant(struct hfi_sqlite *s, hfi_time now, uint64_t token, int64_t used,
                  const struct hfi_sqlite_ticket *ticket, struct hfi_lease *lease)
 {
@@ -88,8 +76,6 @@ static int grant(struct hfi_sqlite *s, hfi_time now, uint64_t token, int64_t use
 
     if (!error && ticket)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_DROP, "i", ticket->ticket));
-    if (error >= 0 && ticket)
-        error = tell_next(s, lease);
     if (error >= 0)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TOKENS_SET, "i", used));
     if (error >= 0)

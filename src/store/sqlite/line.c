@@ -7,9 +7,10 @@
  * then. A head that has not come within HFI_SQLITE_GRACE is overdue (its process may be stopped): the first
  * to notice removes its ticket and calls the next one; it gets a new one when it tries again.
  *
- * Each waiter is told of what happens directly before it, by an errand: it is called, or who is before it
- * has changed, so that it must watch another one for its death (wake.c). So the end of a hold wakes two
- * processes, however many wait.
+ * Each waiter is told of what happens directly before it, by an errand: it is called, or the one before it
+ * has left, so that it must watch another one for its death (watch.c). When the one before it is granted
+ * the name, it is the same client that must be watched, so nothing is told: the end of a hold wakes one
+ * process, however many wait.
  */
 #include "store/sqlite/sqlite.h"
 

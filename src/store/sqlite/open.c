@@ -220,7 +220,7 @@ static int connect_once(struct hfi_sqlite *s)
 {
     int error = hfi_sqlite_check_folder(s);
 
-    s->drop = s->moved = s->overwrite = false;
+    s->drop = s->moved = false;
     if (!error)
         error = hfi_sqlite_make_file(s);
     if (!error)

@@ -50,6 +50,12 @@ static void undo(struct hfi_sqlite *s)
         hfi_sqlite_forget(s);
 }
 
+/* An announcement that only repeats that we live: the lock on our file says that. */
+static bool says_nothing(struct hfi_request *request)
+{
+    return request->op == HFI_OP_ANNOUNCE && hfi_request_announcement(request)->count == 0;
+}
+
 static int run_once(struct hfi_sqlite *s, const struct job *job, struct hfi_request *request)
 {
     int error;
@@ -60,7 +66,7 @@ static int run_once(struct hfi_sqlite *s, const struct job *job, struct hfi_requ
         return job->body(s, request);
     if (error)
         return error;
-    if (job->mode == MODE_OURS && !s->client)
+    if (job->mode == MODE_OURS && (!s->client || says_nothing(request)))
         return job->body(s, request);
     error = hfi_sqlite_begin(s, job->mode != MODE_READ);
     if (error)
