@@ -23,14 +23,16 @@ static const struct cli_option table[] = {
 
 static const char usage[] =
     "Usage: holdfast break [--store URI] [--owner OWNER] NAME\n"
-    "Shows who holds the lock NAME, and takes it away from that holder. Somebody else can have it at\n"
+    "Shows who holds the lock NAME, and takes it away from that holder. Somebody else can have it "
+    "at\n"
     "once, before the holder knows: stop the holder first where you can.\n"
     "\n"
     "  --store URI    the store; else HOLDFAST_STORE; else the embedded store\n"
     "  --owner OWNER  only if this owner, as 'holdfast show' prints it, still holds the lock\n"
     "  -h, --help     this text\n"
     "\n"
-    "Exit: 0; 1 when nobody holds it; 75 when the holder changed, and nothing was removed; 69 store;\n"
+    "Exit: 0; 1 when nobody holds it; 75 when the holder changed, and nothing was removed; 69 "
+    "store;\n"
     "64 usage.\n";
 
 static int nobody(const char *name)
@@ -52,7 +54,8 @@ static int break_holder(struct cli_store *store, const char *name, const struct 
     int result;
 
     hfi_cli_clean(clean, sizeof clean, name);
-    printf("'%s' is held by %s, owner %s\n", clean, hfi_cli_holder_since(text, holder), holder->owner);
+    printf("'%s' is held by %s, owner %s\n", clean, hfi_cli_holder_since(text, holder),
+           holder->owner);
     result = hfi_cli_flush();
     if (result != CLI_EXIT_OK)
         return result;

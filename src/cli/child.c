@@ -115,7 +115,8 @@ void hfi_cli_child_look(struct cli_child *child)
     child->exited = true;
     child->stopped = false;
     child->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
-    child->exit_code = info.si_code == CLD_EXITED ? info.si_status : CLI_EXIT_SIGNAL + info.si_status;
+    child->exit_code =
+        info.si_code == CLD_EXITED ? info.si_status : CLI_EXIT_SIGNAL + info.si_status;
     if (child->report >= 0) /* it wrote there before it exited */
         hfi_cli_child_report(child);
 }
@@ -126,7 +127,8 @@ int hfi_cli_child_stopped(struct cli_child *child)
 
     if (child->pid <= 0 || child->exited)
         return 0;
-    if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) < 0 || info.si_pid == 0)
+    if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
+        info.si_pid == 0)
         return 0;
     child->stopped = info.si_code == CLD_STOPPED;
     return child->stopped ? info.si_status : 0;

@@ -15,11 +15,11 @@
 #include "cli/signals.h"
 
 struct cli_child {
-    pid_t pid;     /* and group; 0: none */
-    int gate;      /* write end; whoever writes to it lets the command start; -1 once it has */
-    int report;    /* read end: errno of exec, or its end when exec worked; -1 afterwards */
+    pid_t pid;  /* and group; 0: none */
+    int gate;   /* write end; whoever writes to it lets the command start; -1 once it has */
+    int report; /* read end: errno of exec, or its end when exec worked; -1 afterwards */
     int exec_error;
-    bool exited;   /* what it ended with is known; it is a zombie until it is reaped */
+    bool exited; /* what it ended with is known; it is a zombie until it is reaped */
     bool reaped;
     bool stopped;
     int exit_code; /* 0 to 255, or 128 + signal */

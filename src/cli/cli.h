@@ -11,14 +11,14 @@
 /* Exit codes are part of what users rely on: holdfast(1), EXIT STATUS. */
 enum cli_exit {
     CLI_EXIT_OK = 0,
-    CLI_EXIT_NONE = 1,           /* show, break: nobody holds it */
-    CLI_EXIT_USAGE = 64,         /* EX_USAGE */
-    CLI_EXIT_STORE = 69,         /* EX_UNAVAILABLE: the store cannot be reached or used */
-    CLI_EXIT_INTERNAL = 70,      /* EX_SOFTWARE */
-    CLI_EXIT_SYSTEM = 71,        /* EX_OSERR: no process, descriptor or memory to be had */
-    CLI_EXIT_OUTPUT = 74,        /* EX_IOERR: standard output could not be written */
-    CLI_EXIT_BUSY = 75,          /* EX_TEMPFAIL: held by someone else; break: the holder changed */
-    CLI_EXIT_LOST = 76,          /* the hold was lost while the command ran */
+    CLI_EXIT_NONE = 1,      /* show, break: nobody holds it */
+    CLI_EXIT_USAGE = 64,    /* EX_USAGE */
+    CLI_EXIT_STORE = 69,    /* EX_UNAVAILABLE: the store cannot be reached or used */
+    CLI_EXIT_INTERNAL = 70, /* EX_SOFTWARE */
+    CLI_EXIT_SYSTEM = 71,   /* EX_OSERR: no process, descriptor or memory to be had */
+    CLI_EXIT_OUTPUT = 74,   /* EX_IOERR: standard output could not be written */
+    CLI_EXIT_BUSY = 75,     /* EX_TEMPFAIL: held by someone else; break: the holder changed */
+    CLI_EXIT_LOST = 76,     /* the hold was lost while the command ran */
     CLI_EXIT_NOT_EXECUTABLE = 126,
     CLI_EXIT_NOT_FOUND = 127,
     CLI_EXIT_SIGNAL = 128 /* + the signal's number */
@@ -26,8 +26,8 @@ enum cli_exit {
 
 struct cli_command {
     const char *name;
-    const char *summary; /* one line in `holdfast help` */
-    const char *usage;   /* what `holdfast help NAME` prints */
+    const char *summary;                /* one line in `holdfast help` */
+    const char *usage;                  /* what `holdfast help NAME` prints */
     int (*main)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 enum cli_group {
-    CLI_GROUP_GONE,   /* no process of it is left, zombies apart */
+    CLI_GROUP_GONE, /* no process of it is left, zombies apart */
     CLI_GROUP_ALIVE,
     CLI_GROUP_UNKNOWN /* /proc cannot tell: not there, or it hides processes of others */
 };

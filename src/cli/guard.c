@@ -16,9 +16,9 @@
 #include "cli/guard.h"
 #include "cli/message.h"
 
-#define NAME          "holdfast-guard"
-#define RETRY_MIN_MS  1
-#define RETRY_MAX_MS  50
+#define NAME         "holdfast-guard"
+#define RETRY_MIN_MS 1
+#define RETRY_MAX_MS 50
 
 struct duty {
     struct cli_board *board;
@@ -141,8 +141,8 @@ bool hfi_cli_guard_init(struct cli_guard *guard)
 {
     memset(guard, 0, sizeof *guard);
     guard->alive = -1;
-    guard->board = mmap(NULL, sizeof *guard->board, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    guard->board =
+        mmap(NULL, sizeof *guard->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (guard->board == MAP_FAILED) {
         guard->board = NULL;
         return false;

@@ -29,8 +29,8 @@ struct cli_board {
 
 struct cli_guard {
     struct cli_board *board;
-    pid_t pid;  /* 0: none runs */
-    int alive;  /* the write end that only we have: it closes with us */
+    pid_t pid; /* 0: none runs */
+    int alive; /* the write end that only we have: it closes with us */
     uint64_t started_ns;
     unsigned short_lives; /* guards in a row that ended at once */
     bool said;

@@ -7,8 +7,9 @@
 #include "cli/message.h"
 #include "cli/options.h"
 
-static const char usage[] = "Usage: holdfast help [SUBCOMMAND]\n"
-                            "Lists the subcommands, or explains one; also: holdfast SUBCOMMAND --help.\n";
+static const char usage[] =
+    "Usage: holdfast help [SUBCOMMAND]\n"
+    "Lists the subcommands, or explains one; also: holdfast SUBCOMMAND --help.\n";
 
 static int overview(void)
 {

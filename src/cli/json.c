@@ -29,24 +29,20 @@ json_t *hfi_cli_json_holder(const struct hf_holder *holder)
 {
     if (!holder->owner[0] && !holder->host[0] && holder->pid <= 0)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "owner", text_or_null(holder->owner),
-                     "host", text_or_null(holder->host),
-                     "user", text_or_null(holder->user),
-                     "program", text_or_null(holder->program),
-                     "pid", number_or_null(holder->pid, 1),
-                     "label", text_or_null(holder->label),
-                     "age_ms", number_or_null(holder->age_ms, 0),
-                     "remaining_ms", number_or_null(holder->remaining_ms, 0),
-                     "token", number_or_null((int64_t)holder->token, 1),
-                     "count", number_or_null(holder->count, 0));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "owner", text_or_null(holder->owner),
+        "host", text_or_null(holder->host), "user", text_or_null(holder->user), "program",
+        text_or_null(holder->program), "pid", number_or_null(holder->pid, 1), "label",
+        text_or_null(holder->label), "age_ms", number_or_null(holder->age_ms, 0), "remaining_ms",
+        number_or_null(holder->remaining_ms, 0), "token", number_or_null((int64_t)holder->token, 1),
+        "count", number_or_null(holder->count, 0));
 }
 
 json_t *hfi_cli_json_lock(const struct hf_lock *lock)
 {
-    return json_pack("{s:o, s:s, s:o, s:o}", "name", hfi_cli_json_text(lock->name), "state", lock->state,
-                     "holder", hfi_cli_json_holder(&lock->holder),
-                     "waiter_count", number_or_null(lock->waiters, 0));
+    return json_pack("{s:o, s:s, s:o, s:o}", "name", hfi_cli_json_text(lock->name), "state",
+                     lock->state, "holder", hfi_cli_json_holder(&lock->holder), "waiter_count",
+                     number_or_null(lock->waiters, 0));
 }
 
 int hfi_cli_json_print(json_t *json)

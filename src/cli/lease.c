@@ -10,6 +10,7 @@
 
 #define LOOKS_PER_TTL 16
 #define LOOK_MIN_MS   10
+#define SLACK_MS      500 /* the library counts --max-hold from a little earlier than we */
 
 static uint64_t ns_of(int64_t ms)
 {
@@ -36,6 +37,13 @@ void hfi_cli_lease_init(struct cli_lease *lease, enum cli_on_lost on_lost, int64
     lease->termed = false;
 }
 
+/* Is the deadline where it is because of --max-hold? For the message only. */
+static bool is_max_hold(const struct cli_lease *lease)
+{
+    return cli_later(lease->deadline_ns, SLACK_MS * CLI_MS) >= lease->max_until_ns &&
+           lease->max_until_ns != CLI_NEVER;
+}
+
 static unsigned end(struct cli_lease *lease, enum cli_ending ending, unsigned what)
 {
     lease->ending = ending;
@@ -52,17 +60,17 @@ static unsigned end(struct cli_lease *lease, enum cli_ending ending, unsigned wh
 static unsigned lose(struct cli_lease *lease, uint64_t now)
 {
     bool late = now >= lease->deadline_ns;
-    enum cli_ending ending = !late                              ? CLI_ENDING_REMOVED
-                             : lease->deadline_ns >= lease->max_until_ns ? CLI_ENDING_MAX_HOLD
-                                                                : CLI_ENDING_EXPIRED;
+    enum cli_ending ending = !late                ? CLI_ENDING_REMOVED
+                             : is_max_hold(lease) ? CLI_ENDING_MAX_HOLD
+                                                  : CLI_ENDING_EXPIRED;
     bool at_once = late || lease->on_lost == CLI_ON_LOST_KILL;
     bool said = lease->ending == CLI_ENDING_MAX_HOLD && ending == CLI_ENDING_MAX_HOLD;
     unsigned what;
 
     lease->lost = true;
     if (lease->on_lost != CLI_ON_LOST_IGNORE)
-        lease->kill_ns = cli_earlier(lease->kill_ns,
-                                     at_once ? now : cli_later(now, lease->kill_after_ns));
+        lease->kill_ns =
+            cli_earlier(lease->kill_ns, at_once ? now : cli_later(now, lease->kill_after_ns));
     what = end(lease, ending, at_once ? CLI_DO_KILL : CLI_DO_TERM);
     return said ? what & ~(unsigned)CLI_DO_SAY : what;
 }
@@ -82,8 +90,7 @@ unsigned hfi_cli_lease_step(struct cli_lease *lease, uint64_t now, bool held, in
         return CLI_DO_KILL;
     if (lease->on_lost == CLI_ON_LOST_TERM && !lease->termed &&
         cli_later(now, lease->kill_after_ns) >= lease->deadline_ns)
-        return end(lease,
-                   lease->deadline_ns >= lease->max_until_ns ? CLI_ENDING_MAX_HOLD : CLI_ENDING_AT_RISK,
+        return end(lease, is_max_hold(lease) ? CLI_ENDING_MAX_HOLD : CLI_ENDING_AT_RISK,
                    CLI_DO_TERM);
     return CLI_DO_NOTHING;
 }

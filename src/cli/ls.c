@@ -14,11 +14,8 @@
 enum { STORE = 1, JSON, NAMES, HELP };
 
 static const struct cli_option table_of_options[] = {
-    { STORE, 0, true, "store" },
-    { JSON, 0, false, "json" },
-    { NAMES, 0, false, "names" },
-    { HELP, 'h', false, "help" },
-    { 0, 0, false, NULL },
+    { STORE, 0, true, "store" },  { JSON, 0, false, "json" }, { NAMES, 0, false, "names" },
+    { HELP, 'h', false, "help" }, { 0, 0, false, NULL },
 };
 
 static const char usage[] =
@@ -50,8 +47,8 @@ static int print_json(hf_client *client, const hf_list *list)
 
     for (size_t i = 0; hf_list_get(list, i, &lock) == HF_OK; i++)
         json_array_append_new(locks, hfi_cli_json_lock(&lock));
-    return hfi_cli_json_print(
-        json_pack("{s:o, s:o}", "store", hfi_cli_json_text(hf_client_store(client)), "locks", locks));
+    return hfi_cli_json_print(json_pack(
+        "{s:o, s:o}", "store", hfi_cli_json_text(hf_client_store(client)), "locks", locks));
 }
 
 static void add_number(struct cli_table *table, int64_t number, int64_t least)
@@ -92,7 +89,9 @@ static int list_locks(struct cli_store *store, const char *pattern, int form)
 
     if (result != HF_OK)
         return hfi_cli_store_failed(result);
-    result = form == JSON ? print_json(store->client, list) : form == NAMES ? print_names(list) : print_table(list);
+    result = form == JSON    ? print_json(store->client, list)
+             : form == NAMES ? print_names(list)
+                             : print_table(list);
     hf_list_free(list);
     return result;
 }
@@ -116,7 +115,8 @@ static int ls_main(int argc, char **argv)
     if (id == CLI_OPTIONS_WRONG)
         return CLI_EXIT_USAGE;
     if (argc - parser.next > 1)
-        return hfi_cli_usage_error("ls", "too many arguments, the second pattern is", argv[parser.next + 1]);
+        return hfi_cli_usage_error("ls", "too many arguments, the second pattern is",
+                                   argv[parser.next + 1]);
     code = hfi_cli_store_open(&store, uri, NULL);
     if (code != CLI_EXIT_OK)
         return code;

@@ -13,8 +13,8 @@
 #include "cli/message.h"
 #include "cli/text.h"
 
-#define PREFIX       "holdfast: "
-#define CLEAR_LINE   "\r\033[K"
+#define PREFIX        "holdfast: "
+#define CLEAR_LINE    "\r\033[K"
 #define WIDTH_UNKNOWN 80
 
 static bool drawn;

@@ -48,7 +48,8 @@ static int long_option(struct cli_options *options, char *text)
     char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
 
-    snprintf(options->spelled, sizeof options->spelled, "--%.*s", (int)(length < 40 ? length : 40), text);
+    snprintf(options->spelled, sizeof options->spelled, "--%.*s", (int)(length < 40 ? length : 40),
+             text);
     options->given = options->spelled;
     for (const struct cli_option *option = options->table; option->name; option++) {
         if (strlen(option->name) != length || memcmp(option->name, text, length) != 0)
@@ -83,8 +84,8 @@ static int letter_option(struct cli_options *options)
             return value_follows(options, option);
         }
         /* rest points into the argument just passed */
-        options->value = options->argv[options->next - 1] +
-                         (options->rest - options->argv[options->next - 1]);
+        options->value =
+            options->argv[options->next - 1] + (options->rest - options->argv[options->next - 1]);
         options->rest = NULL;
         return option->id;
     }

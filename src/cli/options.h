@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct cli_option {
-    int id;           /* above 0 */
-    char letter;      /* 0: none */
+    int id;      /* above 0 */
+    char letter; /* 0: none */
     bool takes_value;
     const char *name; /* NULL ends the table */
 };

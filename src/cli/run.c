@@ -21,7 +21,8 @@ static const char *base_name(const char *path)
 /* One round trip: a store that cannot be used is said at once, and not waited for. */
 static int open_store(struct cli_run *run)
 {
-    int result = hfi_cli_store_open(&run->store, run->options.store, base_name(run->options.command[0]));
+    int result =
+        hfi_cli_store_open(&run->store, run->options.store, base_name(run->options.command[0]));
 
     if (result != CLI_EXIT_OK)
         return result;
@@ -37,8 +38,8 @@ static bool set_environment(const struct cli_run *run)
 
     snprintf(token, sizeof token, "%llu", (unsigned long long)hf_hold_token(run->hold));
     hf_hold_owner(run->hold, owner, sizeof owner);
-    return setenv("HOLDFAST_NAME", run->options.name, 1) == 0 && setenv("HOLDFAST_TOKEN", token, 1) == 0 &&
-           setenv("HOLDFAST_OWNER", owner, 1) == 0 &&
+    return setenv("HOLDFAST_NAME", run->options.name, 1) == 0 &&
+           setenv("HOLDFAST_TOKEN", token, 1) == 0 && setenv("HOLDFAST_OWNER", owner, 1) == 0 &&
            setenv(CLI_STORE_VARIABLE, hf_client_store(run->store.client), 1) == 0;
 }
 
@@ -54,8 +55,9 @@ static int give_back(struct cli_run *run, int code)
         return CLI_EXIT_LOST;
     }
     if (result != HF_OK && result != HF_ERR_LOST)
-        hfi_cli_say("whether the lock '%s' was given back is not known; it ends by its ttl at the latest",
-                    run->options.name);
+        hfi_cli_say(
+            "whether the lock '%s' was given back is not known; it ends by its ttl at the latest",
+            run->options.name);
     return code;
 }
 

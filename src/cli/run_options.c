@@ -33,16 +33,19 @@ const char hfi_cli_run_usage[] =
     "Takes the lock NAME, runs the command, gives the lock back.\n"
     "\n"
     "  --store URI            the store: sqlite:PATH, redis://[user[:password]@]host[:port][/db],\n"
-    "                         redis+unix:///path[?db=N]; else HOLDFAST_STORE; else the embedded store\n"
+    "                         redis+unix:///path[?db=N]; else HOLDFAST_STORE; else the embedded "
+    "store\n"
     "  --wait DURATION        how long to wait for the lock (default: for ever; 0: try once)\n"
     "  -n, --try              the same as --wait 0\n"
-    "  --ttl DURATION         how long the lock outlives us if we die (default 30s; 100ms to 24h);\n"
+    "  --ttl DURATION         how long the lock outlives us if we die (default 30s; 100ms to "
+    "24h);\n"
     "                         it is renewed every third of it\n"
     "  --max-hold DURATION    end the command when it has held the lock for so long\n"
     "  --label TEXT           why, for people who look\n"
     "  --on-lost term|kill|ignore\n"
     "                         what becomes of the command when the lock is lost (default term)\n"
-    "  --kill-after DURATION  time between TERM and KILL then (default 10s, at most a third of the ttl)\n"
+    "  --kill-after DURATION  time between TERM and KILL then (default 10s, at most a third of the "
+    "ttl)\n"
     "  -E, --busy-code CODE   exit code when the lock is busy (default 75)\n"
     "  -v, --verbose          say when we wait, and when we have the lock\n"
     "  -h, --help             this text\n"
@@ -133,7 +136,8 @@ static bool set(struct cli_run_options *options, int id, const struct cli_option
         return duration_between(parser, HF_TTL_MIN_MS, HF_TTL_MAX_MS, "from 100ms to 24h",
                                 &options->ttl_ms);
     case MAX_HOLD:
-        return duration_between(parser, 1, HF_WAIT_MAX_MS, "above 0", &options->max_hold_ms);
+        return duration_between(parser, HF_TTL_MIN_MS, HF_WAIT_MAX_MS, "from 100ms to 365 days",
+                                &options->max_hold_ms);
     case LABEL:
         return set_label(options, parser);
     case ON_LOST:

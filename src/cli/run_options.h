@@ -9,7 +9,7 @@
 #include "cli/lease.h"
 
 struct cli_run_options {
-    char *store;       /* as given; NULL: not given */
+    char *store; /* as given; NULL: not given */
     const char *name;
     const char *label; /* NULL: none */
     char **command;    /* ends with NULL; at least one */

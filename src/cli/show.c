@@ -46,8 +46,8 @@ static int print_json(hf_client *client, const char *name, const hf_list *list)
     json_t *json;
 
     if (!list || hf_list_get(list, 0, &lock) != HF_OK)
-        json = json_pack("{s:o, s:s, s:n, s:i}", "name", hfi_cli_json_text(name), "state", "free", "holder",
-                         "waiter_count", 0);
+        json = json_pack("{s:o, s:s, s:n, s:i}", "name", hfi_cli_json_text(name), "state", "free",
+                         "holder", "waiter_count", 0);
     else
         json = hfi_cli_json_lock(&lock);
     if (json) {

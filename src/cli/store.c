@@ -106,7 +106,7 @@ static char *take_uri(char *uri)
 
 int hfi_cli_store_open(struct cli_store *store, char *uri, const char *program)
 {
-    int ends[2], result;
+    int ends[2], result, code;
     char *copy;
 
     memset(store, 0, sizeof *store);
@@ -125,9 +125,12 @@ int hfi_cli_store_open(struct cli_store *store, char *uri, const char *program)
     free(copy);
     if (result == HF_OK)
         return CLI_EXIT_OK;
-    result = hfi_cli_store_failed(result);
+    code = hfi_cli_store_failed(result);
+    if (result ==
+        HF_ERR_SYSTEM) /* a folder that is not there: it is the store that cannot be used */
+        code = CLI_EXIT_STORE;
     hfi_cli_store_close(store);
-    return result;
+    return code;
 }
 
 void hfi_cli_store_close(struct cli_store *store)

@@ -45,16 +45,18 @@ bool hfi_cli_job_ending(const struct cli_job *job)
 static void say_ending(const struct cli_job *job)
 {
     const struct cli_run_options *options = &job->run->options;
-    const char *then = options->on_lost == CLI_ON_LOST_IGNORE ? "the command runs on without it (--on-lost ignore)"
-                       : job->lease.kill_ns <= cli_now()      ? "killing the command"
-                                                              : "ending the command";
+    const char *then = options->on_lost == CLI_ON_LOST_IGNORE
+                           ? "the command runs on without it (--on-lost ignore)"
+                       : job->lease.kill_ns <= cli_now() ? "killing the command"
+                                                         : "ending the command";
     char age[CLI_AGE_ROOM];
 
     switch (job->lease.ending) {
     case CLI_ENDING_NONE:
         return;
     case CLI_ENDING_AT_RISK:
-        hfi_cli_say("the lock '%s' could not be renewed and would soon be lost; %s", options->name, then);
+        hfi_cli_say("the lock '%s' could not be renewed and would soon be lost; %s", options->name,
+                    then);
         return;
     case CLI_ENDING_MAX_HOLD:
         hfi_cli_say("the lock '%s' was held for the %s that --max-hold allows; %s", options->name,
@@ -88,7 +90,8 @@ static void term_group(struct cli_job *job)
 
 void hfi_cli_job_lease(struct cli_job *job)
 {
-    uint64_t now = cli_now(); /* before the deadline is read: so ours is never later than the library's */
+    uint64_t now =
+        cli_now(); /* before the deadline is read: so ours is never later than the library's */
     int state = hf_hold_state(job->run->hold);
     bool held = state == HF_HELD || state == HF_AT_RISK;
     int64_t remaining_ms = hf_hold_remaining_ms(job->run->hold);

@@ -16,7 +16,8 @@
 #define CELL_ROOM (HF_NAME_MAX + 1)
 #define DOTS      "\xe2\x80\xa6" /* … */
 
-void hfi_cli_table_init(struct cli_table *table, const char *const *heads, unsigned columns, unsigned cut)
+void hfi_cli_table_init(struct cli_table *table, const char *const *heads, unsigned columns,
+                        unsigned cut)
 {
     memset(table, 0, sizeof *table);
     table->columns = columns;

@@ -19,7 +19,8 @@ struct cli_table {
     bool failed;        /* out of memory */
 };
 
-void hfi_cli_table_init(struct cli_table *table, const char *const *heads, unsigned columns, unsigned cut);
+void hfi_cli_table_init(struct cli_table *table, const char *const *heads, unsigned columns,
+                        unsigned cut);
 /* The next cell; it is cleaned (text.h). */
 void hfi_cli_table_add(struct cli_table *table, const char *text);
 /* Prints, and frees what it holds: an exit code. `width` 0: that of the terminal, if it is one. */

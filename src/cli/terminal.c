@@ -18,8 +18,8 @@ void hfi_cli_terminal_open(struct cli_terminal *terminal)
     terminal->given = terminal->saved = terminal->wanted = false;
     terminal->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal->fd >= 0)
-        terminal->wanted = fstat(STDOUT_FILENO, &out) != 0 ||
-                           !(S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
+        terminal->wanted =
+            fstat(STDOUT_FILENO, &out) != 0 || !(S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
 }
 
 bool hfi_cli_terminal_ours(const struct cli_terminal *terminal)

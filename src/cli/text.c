@@ -13,7 +13,12 @@ static size_t decode(const char *s, uint32_t *ret_code)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *u = (const unsigned char *)s;
-    size_t length = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : u[0] < 0xf5 ? 4 : 0;
+    size_t length = u[0] < 0x80   ? 1
+                    : u[0] < 0xc2 ? 0
+                    : u[0] < 0xe0 ? 2
+                    : u[0] < 0xf0 ? 3
+                    : u[0] < 0xf5 ? 4
+                                  : 0;
     uint32_t code;
 
     if (length <= 1) {

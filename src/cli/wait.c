@@ -16,10 +16,10 @@
 #include "cli/run.h"
 #include "cli/text.h"
 
-#define ANNOUNCE_MS  50   /* a wait shorter than this is not worth a line */
-#define DRAW_MS      1000 /* first after so long, and then as often */
-#define LOOK_FACTOR  20   /* at most this part of our time is spent on asking for people */
-#define CANCEL_MS    5000
+#define ANNOUNCE_MS 50   /* a wait shorter than this is not worth a line */
+#define DRAW_MS     1000 /* first after so long, and then as often */
+#define LOOK_FACTOR 20   /* at most this part of our time is spent on asking for people */
+#define CANCEL_MS   5000
 
 struct waiting {
     struct cli_run *run;
@@ -67,7 +67,7 @@ static void look(struct waiting *waiting, uint64_t now)
     describe(waiting);
     took = cli_now() - now;
     waiting->look_ns = now + (took * LOOK_FACTOR > DRAW_MS * CLI_MS / 2 ? took * LOOK_FACTOR
-                                                                         : DRAW_MS * CLI_MS / 2);
+                                                                        : DRAW_MS * CLI_MS / 2);
 }
 
 /* Lines for people that are due now. */
@@ -89,7 +89,8 @@ static void show(struct waiting *waiting, uint64_t now)
         }
         look(waiting, now);
         snprintf(line, sizeof line, "holdfast: %s for '%s', %s",
-                 hfi_cli_age(age, (int64_t)((now - waiting->run->began_ns) / CLI_MS)), name, waiting->who);
+                 hfi_cli_age(age, (int64_t)((now - waiting->run->began_ns) / CLI_MS)), name,
+                 waiting->who);
         hfi_cli_draw(line);
     }
 }
@@ -136,11 +137,11 @@ static void start(struct waiting *waiting)
 {
     struct cli_run *run = waiting->run;
     const struct cli_run_options *options = &run->options;
-    int result = hf_acquire_start(run->store.client, options->name,
-                                  HF_ACQUIRE(.wait_ms = wait_left_ms(run), .ttl_ms = options->ttl_ms,
-                                             .max_hold_ms = options->max_hold_ms,
-                                             .label = options->label),
-                                  waiting);
+    int result =
+        hf_acquire_start(run->store.client, options->name,
+                         HF_ACQUIRE(.wait_ms = wait_left_ms(run), .ttl_ms = options->ttl_ms,
+                                    .max_hold_ms = options->max_hold_ms, .label = options->label),
+                         waiting);
 
     if (result == HF_OK)
         return;

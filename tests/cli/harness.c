@@ -77,18 +77,31 @@ static int free_port(void)
     return ntohs(address.sin_port);
 }
 
-static bool answers(int port)
+static const char *ask_server(const char *command)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    char reply[8] = "";
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)server_port) };
+    static char reply[512];
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool ok;
+    ssize_t count = -1;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ok = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && write(fd, "PING\r\n", 6) == 6 &&
-         read(fd, reply, sizeof reply - 1) > 0 && strncmp(reply, "+PONG", 5) == 0;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        dprintf(fd, "%s\r\n", command) > 0)
+        count = read(fd, reply, sizeof reply - 1);
+    reply[count > 0 ? count : 0] = '\0';
     close(fd);
-    return ok;
+    return reply;
+}
+
+const char *h_redis(const char *command)
+{
+    char both[1024];
+    const char *reply;
+
+    snprintf(both, sizeof both, "SELECT %d\r\n%s", test_number % 16, command);
+    reply = ask_server(both);
+    return strncmp(reply, "+OK\r\n", 5) == 0 ? reply + 5 : reply;
 }
 
 /* A server that does not come up on its port had it taken by somebody else: another try. */
@@ -117,7 +130,7 @@ static bool start_server(void)
         for (int i = 0; i < 500; i++) {
             int status;
 
-            if (answers(server_port))
+            if (strncmp(ask_server("PING"), "+PONG", 5) == 0)
                 return true;
             if (waitpid(server, &status, WNOHANG) == server) {
                 server = 0;
@@ -391,7 +404,8 @@ int h_finish(struct h_process *process)
     if (process->err >= 0)
         close(process->err);
     process->out = process->err = -1;
-    return WIFEXITED(process->status) ? WEXITSTATUS(process->status) : 128 + WTERMSIG(process->status);
+    return WIFEXITED(process->status) ? WEXITSTATUS(process->status)
+                                      : 128 + WTERMSIG(process->status);
 }
 
 int h_run(struct h_process *process, const char *const *argv)
@@ -505,7 +519,8 @@ static int reap_children(int signal_number)
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent;
         char name[32], state;
 
-        if (pid <= 0 || pid == server || !read_stat(pid, name, &state, &parent) || parent != getpid())
+        if (pid <= 0 || pid == server || !read_stat(pid, name, &state, &parent) ||
+            parent != getpid())
             continue;
         if (waitpid(pid, NULL, WNOHANG) == pid)
             continue;

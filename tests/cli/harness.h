@@ -56,12 +56,15 @@ const char *h_path(const char *name);
 /* The store of this test; HOLDFAST_STORE says it too. */
 const char *h_store(void);
 bool h_is_redis(void);
+/* Sends a command, inline as in telnet, to the server's database of this test; the reply's first line. */
+const char *h_redis(const char *command);
 /* The port of the server, for redis. */
 int h_port(void);
 
 /* Starts argv[0], looked for on PATH; "holdfast" and "probe" are ours. Ends with NULL. */
 void h_start(struct h_process *process, unsigned flags, const char *const *argv);
-#define H_START(process, flags, ...) h_start(process, flags, (const char *const[]){ __VA_ARGS__, NULL })
+#define H_START(process, flags, ...)                                                               \
+    h_start(process, flags, (const char *const[]){ __VA_ARGS__, NULL })
 /* Waits until it has ended and its output is read: its exit code, or 128 + signal. */
 int h_finish(struct h_process *process);
 /* Start and finish. */

@@ -42,7 +42,8 @@ static void list_descriptors(FILE *to)
     while ((entry = readdir(folder)) != NULL) {
         char path[300], target[300] = "";
 
-        if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(folder) || atoi(entry->d_name) == fileno(to))
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(folder) ||
+            atoi(entry->d_name) == fileno(to))
             continue;
         snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
         if (readlink(path, target, sizeof target - 1) > 0)
@@ -69,7 +70,8 @@ static int signals(int deaf)
             continue;
         printf("signal %d\n", number);
         fflush(stdout);
-        if (!deaf && (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT))
+        if (!deaf &&
+            (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT))
             return 40;
     }
 }
@@ -95,7 +97,8 @@ static int family(int escape)
             for (;;)
                 pause();
         }
-        printf("leader %d child %d grandchild %d\n", (int)getppid(), (int)getpid(), (int)grandchild);
+        printf("leader %d child %d grandchild %d\n", (int)getppid(), (int)getpid(),
+               (int)grandchild);
         fflush(stdout);
         if (write(ends[1], "", 1) != 1)
             return 1;
@@ -169,7 +172,8 @@ static int tick(const char *path)
         char text[64];
 
         clock_gettime(CLOCK_BOOTTIME, &now);
-        snprintf(text, sizeof text, "%020lld", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+        snprintf(text, sizeof text, "%020lld",
+                 (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
         if (pwrite(fd, text, 20, 0) != 20)
             return 1;
         sleep_ms(5);

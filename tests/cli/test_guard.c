@@ -232,7 +232,8 @@ static void the_guard_keeps_the_deadline_when_holdfast_is_stopped(void **state)
     pid_t command;
 
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "1s", "x", "--", HF_TEST_BIN "/cli_probe", "tick", h_path("ticks"));
+    H_START(&p, 0, "holdfast", "run", "--ttl", "1s", "x", "--", HF_TEST_BIN "/cli_probe", "tick",
+            h_path("ticks"));
     h_expect(&p, "ticking ");
     h_expect(&p, "\n");
     command = (pid_t)h_number(&p, "ticking ");
@@ -250,7 +251,8 @@ static void the_guard_keeps_the_deadline_when_holdfast_is_stopped(void **state)
 static void a_short_stop_of_holdfast_does_no_harm(void **state)
 {
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "5s", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "5s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
     h_expect(&p, "ready");
     kill(p.pid, SIGSTOP);
     h_wait_state(p.pid, 'T');

@@ -26,7 +26,8 @@ static void a_broken_lock_ends_the_group_with_76(void **state)
     grandchild = (pid_t)h_number(&p, "grandchild ");
     break_x();
     assert_int_equal(h_finish(&p), 76);
-    assert_non_null(strstr(p.err_text, "holdfast: the lock 'x' was lost, it was taken away; ending the command\n"));
+    assert_non_null(strstr(
+        p.err_text, "holdfast: the lock 'x' was lost, it was taken away; ending the command\n"));
     h_wait_state(grandchild, 'Z');
 }
 
@@ -34,7 +35,8 @@ static void a_broken_lock_ends_the_group_with_76(void **state)
 static void a_command_that_hears_term_may_end_by_itself(void **state)
 {
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
     h_expect(&p, "ready");
     break_x();
     h_expect(&p, "signal 15\n");
@@ -48,8 +50,8 @@ static void who_ignores_term_is_killed_after_kill_after(void **state)
     pid_t deaf;
 
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "--kill-after", "700ms", "x", "--", "sh", "-c",
-            "\"$0\" signals deaf & wait", HF_TEST_BIN "/cli_probe");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "--kill-after", "700ms", "x", "--", "sh",
+            "-c", "\"$0\" signals deaf & wait", HF_TEST_BIN "/cli_probe");
     h_expect(&p, "ready");
     deaf = (pid_t)h_number(&p, "pid ");
     break_x();
@@ -63,8 +65,8 @@ static void who_ignores_term_is_killed_after_kill_after(void **state)
 static void on_lost_kill_kills_at_once(void **state)
 {
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "--on-lost", "kill", "x", "--", HF_TEST_BIN "/cli_probe",
-            "signals", "deaf");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "--on-lost", "kill", "x", "--",
+            HF_TEST_BIN "/cli_probe", "signals", "deaf");
     h_expect(&p, "ready");
     break_x();
     assert_int_equal(h_finish(&p), 76);
@@ -75,11 +77,12 @@ static void on_lost_kill_kills_at_once(void **state)
 static void on_lost_ignore_lets_it_run_and_says_so(void **state)
 {
     (void)state;
-    H_START(&p, 0, "holdfast", "run", "--ttl", "3s", "--on-lost", "ignore", "x", "--", HF_TEST_BIN "/cli_probe",
-            "signals");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "3s", "--on-lost", "ignore", "x", "--",
+            HF_TEST_BIN "/cli_probe", "signals");
     h_expect(&p, "ready");
     break_x();
-    h_expect_err(&p, "was lost, it was taken away; the command runs on without it (--on-lost ignore)\n");
+    h_expect_err(
+        &p, "was lost, it was taken away; the command runs on without it (--on-lost ignore)\n");
     assert_false(h_has(&p, "signal"));
     kill((pid_t)h_number(&p, "pid "), SIGTERM);
     assert_int_equal(h_finish(&p), 76);
@@ -92,8 +95,8 @@ static void max_hold_ends_the_command_with_76(void **state)
 
     (void)state;
     began = h_now_ms();
-    H_START(&p, 0, "holdfast", "run", "--ttl", "2s", "--max-hold", "1500ms", "x", "--", HF_TEST_BIN "/cli_probe",
-            "signals", "deaf");
+    H_START(&p, 0, "holdfast", "run", "--ttl", "2s", "--max-hold", "1500ms", "x", "--",
+            HF_TEST_BIN "/cli_probe", "signals", "deaf");
     h_expect(&p, "ready");
     h_expect(&p, "signal 15\n"); /* at two thirds */
     took = h_now_ms() - began;
@@ -118,7 +121,8 @@ static void a_job_stopped_for_longer_than_the_ttl_is_not_resumed(void **state)
     pid_t command;
 
     (void)state;
-    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "1s", "x", "--", HF_TEST_BIN "/cli_probe", "signals", "deaf");
+    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "1s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals", "deaf");
     h_expect(&p, "ready");
     command = (pid_t)h_number(&p, "pid ");
     kill(p.pid, SIGTSTP);
@@ -135,7 +139,8 @@ static void a_job_stopped_for_a_while_goes_on(void **state)
     pid_t command;
 
     (void)state;
-    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "20s", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "20s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
     h_expect(&p, "ready");
     command = (pid_t)h_number(&p, "pid ");
     for (int i = 0; i < 3; i++) {
@@ -156,7 +161,8 @@ static void a_stopped_job_that_lost_its_lock_is_ended(void **state)
     pid_t command;
 
     (void)state;
-    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "20s", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&p, H_OWN_GROUP, "holdfast", "run", "--ttl", "20s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
     h_expect(&p, "ready");
     command = (pid_t)h_number(&p, "pid ");
     kill(p.pid, SIGTSTP);

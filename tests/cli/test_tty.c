@@ -120,7 +120,8 @@ static void a_stopped_job_goes_on_in_the_background(void **state)
 {
     (void)state;
     start_shell();
-    type("$H run x -- bash -c 'echo begun; sleep 0.3; echo done-$((40+2))'"); /* dash: vfork() and TSTP hang */
+    type(
+        "$H run x -- bash -c 'echo begun; sleep 0.3; echo done-$((40+2))'"); /* dash: vfork() and TSTP hang */
     h_expect(&p, "begun");
     h_type(&p, "\032");
     h_expect(&p, "Stopped");
@@ -287,7 +288,8 @@ static void without_a_shell_nothing_stays_stopped(void **state)
 static void who_holds_it_is_drawn_while_we_wait(void **state)
 {
     (void)state;
-    H_START(&q, 0, "holdfast", "run", "--label", "the reason", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&q, 0, "holdfast", "run", "--label", "the reason", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
     h_expect(&q, "ready");
     H_START(&p, H_TERMINAL, "holdfast", "run", "x", "--", "echo", "ran");
     h_expect(&p, "\r\033[Kholdfast: 1s for 'x', held by ");

@@ -29,11 +29,25 @@ static void durations_are_exact(void **state)
         const char *text;
         int64_t ms;
     } good[] = {
-        { "0", 0 },          { "250ms", 250 },   { "5s", 5000 },       { "5", 5000 },
-        { "2m", 120000 },    { "1h", 3600000 },  { "0.1", 100 },       { "0.1s", 100 },
-        { "1.5m", 90000 },   { "0.5ms", 1 },     { "0.000000001", 1 }, { "0.000000001ms", 1 },
-        { "0.0", 0 },        { "0.0h", 0 },      { "007s", 7000 },     { "8760h", CLI_DURATION_MAX_MS },
-        { "31536000", CLI_DURATION_MAX_MS },     { "0.29", 290 },      { "1.999999999s", 2000 },
+        { "0", 0 },
+        { "250ms", 250 },
+        { "5s", 5000 },
+        { "5", 5000 },
+        { "2m", 120000 },
+        { "1h", 3600000 },
+        { "0.1", 100 },
+        { "0.1s", 100 },
+        { "1.5m", 90000 },
+        { "0.5ms", 1 },
+        { "0.000000001", 1 },
+        { "0.000000001ms", 1 },
+        { "0.0", 0 },
+        { "0.0h", 0 },
+        { "007s", 7000 },
+        { "8760h", CLI_DURATION_MAX_MS },
+        { "31536000", CLI_DURATION_MAX_MS },
+        { "0.29", 290 },
+        { "1.999999999s", 2000 },
         { "31536000000ms", CLI_DURATION_MAX_MS },
     };
 
@@ -48,13 +62,18 @@ static void durations_are_exact(void **state)
 
 static void durations_are_strict(void **state)
 {
-    static const char *const bad[] = { "",    " ",   "s",    "ms",  "-1",   "+1",     "1 s",  " 1",   "1s ",
-                                       "1S",  "1d",  ".5",   "5.",  "1.s",  "1e3",    "0x10", "1..2", "1.2.3",
-                                       "inf", "nan", "1m5s", "1mss", "١",   "1,5",    "1.0000000001" };
-    static const char *const large[] = { "8761h",         "8760.1h",
-                                         "31536000001ms", "9223372036854775807",
-                                         "9223372036854775808ms", "99999999999999999999999999999999h",
-                                         "31536000.001",  "525600.1m" };
+    static const char *const bad[] = { "",     " ",    "s",    "ms",          "-1",  "+1",  "1 s",
+                                       " 1",   "1s ",  "1S",   "1d",          ".5",  "5.",  "1.s",
+                                       "1e3",  "0x10", "1..2", "1.2.3",       "inf", "nan", "1m5s",
+                                       "1mss", "١",    "1,5",  "1.0000000001" };
+    static const char *const large[] = { "8761h",
+                                         "8760.1h",
+                                         "31536000001ms",
+                                         "9223372036854775807",
+                                         "9223372036854775808ms",
+                                         "99999999999999999999999999999999h",
+                                         "31536000.001",
+                                         "525600.1m" };
     int64_t ms = 42;
 
     (void)state;
@@ -75,13 +94,25 @@ static void text_is_made_harmless(void **state)
         { "plain", "plain", "plain" },
         { "a\033[2Jb", "a?[2Jb", "a\033[2Jb" },
         { "a\nb\tc\x7f", "a?b?c?", "a\nb\tc\x7f" },
-        { "\xc2\x9b" "31m", "?31m", "\xc2\x9b" "31m" },
+        { "\xc2\x9b"
+          "31m",
+          "?31m",
+          "\xc2\x9b"
+          "31m" },
         { "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
-        { "a\xff" "b", "a?b", "a\xef\xbf\xbd" "b" },
+        { "a\xff"
+          "b",
+          "a?b",
+          "a\xef\xbf\xbd"
+          "b" },
         { "\xc0\xaf", "??", "\xef\xbf\xbd\xef\xbf\xbd" },
         { "\xed\xa0\x80", "???", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
         { "end\xe2\x82", "end??", "end\xef\xbf\xbd\xef\xbf\xbd" },
-        { "\xe2\x80\xae" "evil", "?evil", "\xe2\x80\xae" "evil" },
+        { "\xe2\x80\xae"
+          "evil",
+          "?evil",
+          "\xe2\x80\xae"
+          "evil" },
         { "\xf4\x90\x80\x80", "????", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
     };
     char to[64];
@@ -102,10 +133,15 @@ static void text_is_cut_between_characters(void **state)
     (void)state;
     assert_int_equal(hfi_cli_clean(to, sizeof to, "ab\xc3\xbc"), 2);
     assert_string_equal(to, "ab");
-    assert_int_equal(hfi_cli_clean(to, sizeof to, "a\xc3\xbc" "b"), 3);
+    assert_int_equal(hfi_cli_clean(to, sizeof to,
+                                   "a\xc3\xbc"
+                                   "b"),
+                     3);
     assert_string_equal(to, "a\xc3\xbc");
     assert_int_equal(hfi_cli_utf8(to, sizeof to, "a\xff"), 1);
-    assert_int_equal(hfi_cli_width("a\xc3\xbc\xe6\xbc\xa2" "e\xcc\x81"), 5);
+    assert_int_equal(hfi_cli_width("a\xc3\xbc\xe6\xbc\xa2"
+                                   "e\xcc\x81"),
+                     5);
     assert_int_equal(hfi_cli_fit("\xe6\xbc\xa2\xe6\xbc\xa2", 3), 3);
     assert_int_equal(hfi_cli_fit("abc", 9), 3);
 }
@@ -115,8 +151,10 @@ static void ages_are_short(void **state)
     static const struct {
         int64_t ms;
         const char *text;
-    } cases[] = { { -1, "-" },         { 0, "0s" },           { 3999, "3s" },          { 59999, "59s" },
-                  { 60000, "1m" },     { 12 * 60000, "12m" }, { 7500000, "2h05m" },    { 86399999, "23h59m" },
+    } cases[] = { { -1, "-" },          { 0, "0s" },
+                  { 3999, "3s" },       { 59999, "59s" },
+                  { 60000, "1m" },      { 12 * 60000, "12m" },
+                  { 7500000, "2h05m" }, { 86399999, "23h59m" },
                   { 86400000, "1d00h" } };
     char to[CLI_AGE_ROOM];
 
@@ -176,9 +214,10 @@ static void passwords_are_hidden(void **state)
 
 static int next_of(int argc, const char *const *argv, struct cli_options *options)
 {
-    static const struct cli_option table[] = {
-        { 1, 'n', false, "try" }, { 2, 'E', true, "busy-code" }, { 3, 0, true, "wait" }, { 0, 0, false, NULL }
-    };
+    static const struct cli_option table[] = { { 1, 'n', false, "try" },
+                                               { 2, 'E', true, "busy-code" },
+                                               { 3, 0, true, "wait" },
+                                               { 0, 0, false, NULL } };
 
     if (!options->table)
         hfi_cli_options_init(options, "test", table, argc, (char **)(uintptr_t)argv);
@@ -206,9 +245,10 @@ static void options_are_read_in_all_their_forms(void **state)
 
 static void wrong_options_are_told(void **state)
 {
-    static const char *const cases[][3] = { { "test", "--wai=3", NULL }, { "test", "--try=3", NULL },
-                                            { "test", "-x", NULL },      { "test", "--wait", NULL },
-                                            { "test", "-E", NULL },      { "test", "---", NULL } };
+    static const char *const cases[][3] = {
+        { "test", "--wai=3", NULL }, { "test", "--try=3", NULL }, { "test", "-x", NULL },
+        { "test", "--wait", NULL },  { "test", "-E", NULL },      { "test", "---", NULL }
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -282,7 +322,8 @@ static void a_healthy_hold_is_left_alone(void **state)
 
     (void)state;
     for (uint64_t t = 0; t < 1000; t++)
-        assert_int_equal(hfi_cli_lease_step(&lease, START + t * S, true, 20001 + (int64_t)(t % 10) * 1000, false),
+        assert_int_equal(hfi_cli_lease_step(&lease, START + t * S, true,
+                                            20001 + (int64_t)(t % 10) * 1000, false),
                          CLI_DO_NOTHING);
     assert_int_equal(lease.ending, CLI_ENDING_NONE);
 }
@@ -292,12 +333,15 @@ static void term_comes_before_the_deadline_and_kill_at_it(void **state)
     struct cli_lease lease = lease_of(CLI_ON_LOST_TERM, 0);
 
     (void)state;
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S - 1, true, 10001, false), CLI_DO_NOTHING);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S, true, 10000, false), CLI_DO_SAY | CLI_DO_TERM);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S - 1, true, 10001, false),
+                     CLI_DO_NOTHING);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S, true, 10000, false),
+                     CLI_DO_SAY | CLI_DO_TERM);
     assert_int_equal(lease.ending, CLI_ENDING_AT_RISK);
     assert_int_equal(hfi_cli_lease_step(&lease, START + 25 * S, true, 5000, false), CLI_DO_NOTHING);
     assert_int_equal(hfi_cli_lease_limit(&lease), START + 30 * S);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 30 * S, true, 0, false), CLI_DO_SAY | CLI_DO_KILL);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 30 * S, true, 0, false),
+                     CLI_DO_SAY | CLI_DO_KILL);
     assert_int_equal(lease.ending, CLI_ENDING_EXPIRED);
     assert_int_equal(hfi_cli_lease_step(&lease, START + 31 * S, false, 0, false), CLI_DO_KILL);
 }
@@ -307,8 +351,10 @@ static void a_late_renewal_moves_the_kill_but_takes_nothing_back(void **state)
     struct cli_lease lease = lease_of(CLI_ON_LOST_TERM, 0);
 
     (void)state;
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S, true, 10000, false), CLI_DO_SAY | CLI_DO_TERM);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 29 * S, true, 29000, false), CLI_DO_NOTHING);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 20 * S, true, 10000, false),
+                     CLI_DO_SAY | CLI_DO_TERM);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 29 * S, true, 29000, false),
+                     CLI_DO_NOTHING);
     assert_int_equal(hfi_cli_lease_limit(&lease), START + 58 * S);
     assert_int_equal(lease.ending, CLI_ENDING_AT_RISK);
     /* the command has ended, stragglers are left: they get K */
@@ -322,11 +368,13 @@ static void a_hold_taken_away_ends_with_term_then_kill(void **state)
     struct cli_lease lease = lease_of(CLI_ON_LOST_TERM, 0);
 
     (void)state;
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 5 * S, false, 0, false), CLI_DO_SAY | CLI_DO_TERM);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 5 * S, false, 0, false),
+                     CLI_DO_SAY | CLI_DO_TERM);
     assert_int_equal(lease.ending, CLI_ENDING_REMOVED);
     assert_int_equal(hfi_cli_lease_limit(&lease), START + 15 * S);
     assert_int_equal(hfi_cli_lease_next(&lease, START + 5 * S), START + 15 * S);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 15 * S - 1, false, 0, false), CLI_DO_NOTHING);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 15 * S - 1, false, 0, false),
+                     CLI_DO_NOTHING);
     assert_int_equal(hfi_cli_lease_step(&lease, START + 15 * S, false, 0, false), CLI_DO_KILL);
 }
 
@@ -336,7 +384,8 @@ static void on_lost_kill_sends_no_term(void **state)
 
     (void)state;
     assert_int_equal(hfi_cli_lease_step(&lease, START + 25 * S, true, 5000, false), CLI_DO_NOTHING);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 26 * S, false, 0, false), CLI_DO_SAY | CLI_DO_KILL);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 26 * S, false, 0, false),
+                     CLI_DO_SAY | CLI_DO_KILL);
     assert_int_equal(lease.ending, CLI_ENDING_REMOVED);
 }
 
@@ -359,8 +408,10 @@ static void max_hold_is_a_deadline_that_no_renewal_moves(void **state)
     struct cli_lease lease = lease_of(CLI_ON_LOST_TERM, 60000);
 
     (void)state;
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 49 * S, true, 30000, false), CLI_DO_NOTHING);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 50 * S, true, 30000, false), CLI_DO_SAY | CLI_DO_TERM);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 49 * S, true, 30000, false),
+                     CLI_DO_NOTHING);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 50 * S, true, 30000, false),
+                     CLI_DO_SAY | CLI_DO_TERM);
     assert_int_equal(lease.ending, CLI_ENDING_MAX_HOLD);
     assert_int_equal(hfi_cli_lease_limit(&lease), START + 60 * S);
     assert_int_equal(hfi_cli_lease_step(&lease, START + 60 * S, true, 30000, false), CLI_DO_KILL);
@@ -390,7 +441,8 @@ static void want_of_a_guard_ends_the_command_whatever_on_lost_says(void **state)
 
     (void)state;
     hfi_cli_lease_end(&lease, START + S);
-    assert_int_equal(hfi_cli_lease_step(&lease, START + 10 * S, true, 29000, false), CLI_DO_NOTHING);
+    assert_int_equal(hfi_cli_lease_step(&lease, START + 10 * S, true, 29000, false),
+                     CLI_DO_NOTHING);
     assert_int_equal(hfi_cli_lease_step(&lease, START + 11 * S, true, 29000, false), CLI_DO_KILL);
     assert_int_equal(lease.ending, CLI_ENDING_NONE);
 }

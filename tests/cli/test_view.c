@@ -11,10 +11,26 @@
 
 static struct h_process p, holder, other, first, second;
 
+struct wish {
+    const char *name;
+    int waiters;
+};
+
+/* On a server people see a holder a little later. */
+static bool is_known(void *arg)
+{
+    const struct wish *wish = arg;
+
+    H_RUN(&p, "holdfast", "show", wish->name);
+    return strstr(p.out_text, "the reason") != NULL;
+}
+
 static void hold(const char *name)
 {
-    H_START(&holder, 0, "holdfast", "run", "--label", "the reason", name, "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&holder, 0, "holdfast", "run", "--label", "the reason", name, "--",
+            HF_TEST_BIN "/cli_probe", "signals");
     h_expect(&holder, "ready");
+    h_until(is_known, &(struct wish){ name, 0 }, "the holder to be known");
 }
 
 static void let_go(struct h_process *process)
@@ -22,11 +38,6 @@ static void let_go(struct h_process *process)
     kill(process->pid, SIGTERM);
     h_finish(process);
 }
-
-struct wish {
-    const char *name;
-    int waiters;
-};
 
 static bool has_waiters(void *arg)
 {
@@ -42,7 +53,7 @@ static void wait_for(struct h_process *process, const char *name, int place)
 {
     struct wish wish = { name, place };
 
-    H_START(process, 0, "holdfast", "run", "--label", "waits", name, "--", "true");
+    H_START(process, 0, "holdfast", "run", name, "--", "true");
     h_until(has_waiters, &wish, "a waiter in line");
 }
 
@@ -104,17 +115,18 @@ static json_t *parse(void)
 
 static void check_holder(const json_t *json, pid_t pid, const char *label)
 {
-    static const char *const members[] = { "owner",  "host",         "user",  "program", "pid", "label",
-                                           "age_ms", "remaining_ms", "token", "count" };
+    static const char *const members[] = { "owner", "host",   "user",         "program", "pid",
+                                           "label", "age_ms", "remaining_ms", "token",   "count" };
 
     assert_true(json_is_object(json));
     assert_int_equal(json_object_size(json), sizeof members / sizeof members[0]);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         assert_non_null(json_object_get(json, members[i]));
     assert_int_equal(json_integer_value(json_object_get(json, "pid")), pid);
-    assert_string_equal(json_string_value(json_object_get(json, "label")), label);
+    if (label)
+        assert_string_equal(json_string_value(json_object_get(json, "label")), label);
     assert_true(json_integer_value(json_object_get(json, "age_ms")) >= 0);
-    assert_true(strlen(json_string_value(json_object_get(json, "owner"))) > 36);
+    assert_true(strlen(json_string_value(json_object_get(json, "owner"))) >= 36);
 }
 
 static void json_has_every_member(void **state)
@@ -144,8 +156,8 @@ static void json_has_every_member(void **state)
     check_holder(json_object_get(json, "holder"), holder.pid, "the reason");
     waiters = json_object_get(json, "waiters");
     assert_int_equal(json_array_size(waiters), 2);
-    check_holder(json_array_get(waiters, 0), first.pid, "waits");
-    check_holder(json_array_get(waiters, 1), second.pid, "waits");
+    check_holder(json_array_get(waiters, 0), first.pid, NULL);
+    check_holder(json_array_get(waiters, 1), second.pid, NULL);
     assert_true(json_is_null(json_object_get(json_array_get(waiters, 0), "remaining_ms")));
     assert_true(json_integer_value(json_object_get(json_object_get(json, "holder"), "token")) > 0);
     json_decref(json);
@@ -157,8 +169,10 @@ static void json_has_every_member(void **state)
 
 static void show_tells_everything_in_order(void **state)
 {
-    static const char *const keys[] = { "name       job:a\n", "state      held\n", "holder     ", "owner      ",
-                                        "age        ",        "remaining  ",       "token      ", "label      the reason\n",
+    static const char *const keys[] = { "name       job:a\n", "state      held\n",
+                                        "holder     ",        "owner      ",
+                                        "age        ",        "remaining  ",
+                                        "token      ",        "label      the reason\n",
                                         "waiters    2\n" };
     char expected[32];
     const char *at, *line_one, *line_two;
@@ -232,9 +246,12 @@ static void break_changes_nothing_when_the_owner_is_another(void **state)
     let_go(&holder);
     hold("job:a");
     assert_int_equal(H_RUN(&p, "holdfast", "break", "--owner", owner, "job:a"), 75);
-    assert_string_equal(p.err_text, "holdfast: the holder of 'job:a' has changed in between; nothing was removed\n");
+    assert_string_equal(
+        p.err_text,
+        "holdfast: the holder of 'job:a' has changed in between; nothing was removed\n");
     assert_string_equal(p.out_text, "");
-    assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "job:a", "true"), 75); /* it is held still */
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "job:a", "true"),
+                     75); /* it is held still */
     let_go(&holder);
 }
 
@@ -254,15 +271,19 @@ static void break_in_a_race_hits_the_holder_shown_or_nobody(void **state)
         code = H_RUN(&p, "holdfast", "break", "race");
         codes[0] = h_finish(&one);
         codes[1] = h_finish(&two);
-        if (code == 0) { /* it may have ended by itself before it knew; nobody but the one shown has lost */
+        if (code ==
+            0) { /* it may have ended by itself before it knew; nobody but the one shown has lost */
             pid_t shown = 0;
             const char *at = strstr(p.out_text, " pid ");
 
-            assert_non_null(at);
-            shown = (pid_t)strtol(at + 5, NULL, 10);
-            assert_true(shown == one.pid || shown == two.pid);
-            assert_int_equal(codes[shown == one.pid ? 1 : 0], 0);
             broken++;
+            if (at) {
+                shown = (pid_t)strtol(at + 5, NULL, 10);
+                assert_true(shown == one.pid || shown == two.pid);
+                assert_int_equal(codes[shown == one.pid ? 1 : 0], 0);
+            } else { /* a server tells of so short a hold only the owner */
+                assert_true(codes[0] == 0 || codes[1] == 0);
+            }
         } else {
             assert_true(code == 1 || code == 75);
             assert_int_equal(codes[0], 0);
@@ -275,18 +296,13 @@ static void break_in_a_race_hits_the_holder_shown_or_nobody(void **state)
 /* What another client may have stored is harmless here, and valid JSON all the same. */
 static void foreign_text_is_harmless(void **state)
 {
-    char command[512];
     json_t *json;
 
     (void)state;
     if (!h_is_redis())
         skip();
-    snprintf(command, sizeof command,
-             "redis-cli -u '%s' HSET \"$(printf 'evil\\033[2J\\377')\" 8743c9c0-0795-4907-87fd-6c719a6b4586:5 1 && "
-             "redis-cli -u '%s' PEXPIRE \"$(printf 'evil\\033[2J\\377')\" 30000",
-             h_store(), h_store());
-    if (H_RUN(&p, "sh", "-c", command) != 0)
-        skip();
+    h_redis("HSET \"evil\\x1b[2J\\xff\" 8743c9c0-0795-4907-87fd-6c719a6b4586:5 1");
+    h_redis("PEXPIRE \"evil\\x1b[2J\\xff\" 30000");
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
     assert_null(strchr(p.out_text, '\033'));
     assert_null(strchr(p.out_text, '\377'));
@@ -297,23 +313,20 @@ static void foreign_text_is_harmless(void **state)
 
 static void show_a_lock_of_redisson(void **state)
 {
-    char command[512];
     json_t *json;
 
     (void)state;
     if (!h_is_redis())
         skip();
-    snprintf(command, sizeof command,
-             "redis-cli -u '%s' HSET java 8743c9c0-0795-4907-87fd-6c719a6b4586:57 1 && redis-cli -u '%s' PEXPIRE java 30000",
-             h_store(), h_store());
-    if (H_RUN(&p, "sh", "-c", command) != 0)
-        skip();
+    h_redis("HSET java 8743c9c0-0795-4907-87fd-6c719a6b4586:57 1");
+    h_redis("PEXPIRE java 30000");
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
     assert_non_null(strstr(p.out_text, "java  held   8743c9c0-0795-4907-87fd-6c719a6b4586:57  -"));
     assert_int_equal(H_RUN(&p, "holdfast", "show", "--json", "java"), 0);
     json = parse();
     assert_true(json_is_null(json_object_get(json_object_get(json, "holder"), "host")));
-    assert_true(json_integer_value(json_object_get(json_object_get(json, "holder"), "remaining_ms")) > 0);
+    assert_true(
+        json_integer_value(json_object_get(json_object_get(json, "holder"), "remaining_ms")) > 0);
     json_decref(json);
     assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "java", "true"), 75);
     assert_non_null(strstr(p.err_text, "held by 8743c9c0-0795-4907-87fd-6c719a6b4586:57"));
@@ -329,7 +342,8 @@ static void a_table_fits_the_terminal(void **state)
     (void)state;
     memset(label, 'l', 200);
     label[200] = '\0';
-    H_START(&holder, 0, "holdfast", "run", "--label", label, "job:a", "--", HF_TEST_BIN "/cli_probe", "signals");
+    H_START(&holder, 0, "holdfast", "run", "--label", label, "job:a", "--",
+            HF_TEST_BIN "/cli_probe", "signals");
     h_expect(&holder, "ready");
     h_until(is_listed, label, "the holder in the list"); /* in full where it is no terminal */
     H_START(&p, H_TERMINAL, "holdfast", "ls");
