@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/leaks.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "lib/raw.h"
+
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    int count = 0;
+
+    while (dir && (entry = readdir(dir)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+int count_descriptors(void)
+{
+    return count_entries("/proc/self/fd") - 1; /* without the one that looks */
+}
+
+int count_threads(void)
+{
+    return count_entries("/proc/self/task");
+}
+
+void leaks_note(struct leaks *leaks)
+{
+    leaks->descriptors = count_descriptors();
+}
+
+void leaks_check(const struct leaks *leaks)
+{
+    AWAIT(count_descriptors() <= leaks->descriptors);
+    assert_int_equal(count_descriptors(), leaks->descriptors);
+}
+
+int server_count_keys(struct server *server)
+{
+    redisReply *reply = raw_reply(server, "KEYS *");
+    int count = 0;
+
+    for (size_t i = 0; i < reply->elements; i++)
+        count += strncmp(reply->element[i]->str, "holdfast:token:", 15) != 0;
+    freeReplyObject(reply);
+    return count;
+}
+
+void server_check_clean(struct server *server)
+{
+    AWAIT_MS(server_count_keys(server) == 0, 5000);
+    AWAIT_MS(raw_integer(server, "PUBSUB CHANNELS") == 0, 5000);
+    raw_close(server);
+}
