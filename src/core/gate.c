@@ -519,6 +519,8 @@ static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
     fail_once(engine, gate, gate->tries, HF_ERR_BUSY);
     if (!stays(engine, gate))
         return;
+    if (!gate->announced)
+        hfi_presence_mark(engine, now, gate); /* the first one of the process to wait */
     hfi_backoff_reset(&gate->wait->backoff);
     wait_more(engine, now, gate, &answer);
 }

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conformance/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "lib/raw.h"
+
+const struct store *store;
+
+static struct server server;
+static char folder[64], uri[256];
+static struct leaks leaks;
+
+static const char *get_uri(void)
+{
+    return uri;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * sqlite
+ */
+
+static bool always(void)
+{
+    return true;
+}
+
+static void sqlite_start(void)
+{
+    strcpy(folder, "/tmp/holdfast-suite-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(uri, sizeof uri, "sqlite:%s/store", folder);
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL) {
+        char below[512];
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
+        if (unlink(below) != 0)
+            remove_folder(below);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+static void sqlite_stop(void)
+{
+    remove_folder(folder);
+}
+
+static int count_rows(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    int count;
+
+    sqlite3_busy_timeout(db, PATIENCE_MS);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    count = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static int count_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    int count = 0;
+
+    while (dir && (entry = readdir(dir)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* What the dead have left is removed by whoever comes next; so somebody comes. */
+static void sqlite_check_clean(void)
+{
+    char path[128];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/store", folder);
+    if (access(path, F_OK) != 0)
+        return;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM hold"), 0);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM waiter"), 0);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM client"), 0);
+    sqlite3_close(db);
+    snprintf(path, sizeof path, "%s/store.d", folder);
+    assert_int_equal(count_files(path), 0);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Servers
+ */
+
+static bool redis_exists(void)
+{
+    return server_exists("redis-server");
+}
+
+static bool valkey_exists(void)
+{
+    return server_exists("valkey-server");
+}
+
+static void redis_start(void)
+{
+    server.program = "redis-server";
+    server_start(&server);
+    server_uri(&server, uri, sizeof uri);
+}
+
+static void redis_unix_start(void)
+{
+    server.program = "redis-server";
+    server_start(&server);
+    server_uri_unix(&server, uri, sizeof uri);
+}
+
+static void valkey_start(void)
+{
+    server.program = "valkey-server";
+    server_start(&server);
+    server_uri(&server, uri, sizeof uri);
+}
+
+static void redis_stop(void)
+{
+    server_stop(&server);
+}
+
+static void redis_check_clean(void)
+{
+    server_check_clean(&server);
+}
+
+static const struct store STORES[] = {
+    { "sqlite", true, true, always, sqlite_start, sqlite_stop, get_uri, sqlite_check_clean },
+    { "redis", false, false, redis_exists, redis_start, redis_stop, get_uri, redis_check_clean },
+    { "redis-unix", false, false, redis_exists, redis_unix_start, redis_stop, get_uri,
+      redis_check_clean },
+    { "valkey", false, false, valkey_exists, valkey_start, redis_stop, get_uri, redis_check_clean },
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Running
+ */
+
+static int group_begin(void **state)
+{
+    (void)state;
+    store->start();
+    return 0;
+}
+
+static int group_end(void **state)
+{
+    (void)state;
+    store->stop();
+    return 0;
+}
+
+int test_begin(void **state)
+{
+    (void)state;
+    leaks_note(&leaks);
+    return 0;
+}
+
+int test_end(void **state)
+{
+    (void)state;
+    store->check_clean();
+    leaks_check(&leaks);
+    return 0;
+}
+
+int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
+               size_t count)
+{
+    char group[64];
+
+    for (size_t i = 0; argc > 1 && i < sizeof STORES / sizeof STORES[0]; i++)
+        if (strcmp(argv[1], STORES[i].name) == 0)
+            store = &STORES[i];
+    if (!store) {
+        fprintf(stderr, "usage: %s sqlite|redis|redis-unix|valkey [TEST]\n", argv[0]);
+        return 2;
+    }
+    if (!store->exists()) {
+        printf("skipped: there is no server of the kind %s\n", store->name);
+        return 77;
+    }
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
+    snprintf(group, sizeof group, "%s on %s", name, store->name);
+    return _cmocka_run_group_tests(group, tests, count, group_begin, group_end);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Small things
+ */
+
+hf_client *client_open_with(const struct hf_client_options *options)
+{
+    hf_client *client = NULL;
+    int error = hf_open(store->uri(), options, &client);
+
+    if (error)
+        fail_msg("hf_open: %s", hf_last_error());
+    return client;
+}
+
+hf_client *client_open(void)
+{
+    return client_open_with(NULL);
+}
+
+hf_client *child_client(void)
+{
+    hf_client *client = NULL;
+    int error = hf_open(store->uri(), NULL, &client);
+
+    if (error)
+        fprintf(stderr, "hf_open: %s\n", hf_last_error());
+    CHECK_EQUAL(error, HF_OK);
+    return client;
+}
+
+hf_hold *take(hf_client *client, const char *name, const struct hf_acquire_options *options)
+{
+    hf_hold *hold = NULL;
+    int error = hf_acquire(client, name, options, &hold);
+
+    if (error)
+        fail_msg("hf_acquire %s: %s: %s", name, hf_strerror(error), hf_last_error());
+    assert_non_null(hold);
+    return hold;
+}
+
+void give(hf_hold *hold)
+{
+    int error = hf_release(hold);
+
+    if (error)
+        fail_msg("hf_release: %s: %s", hf_strerror(error), hf_last_error());
+}
+
+int try_once(hf_client *client, const char *name)
+{
+    hf_hold *hold = NULL;
+    int error = hf_acquire(client, name, HF_ACQUIRE(.wait_ms = HF_TRY_ONCE), &hold);
+
+    if (error == HF_OK)
+        give(hold);
+    return error;
+}
+
+static void *run_taker(void *arg)
+{
+    struct taker *taker = arg;
+
+    taker->error = hf_acquire(taker->client, taker->name, &taker->options, &taker->hold);
+    atomic_store(&taker->done, true);
+    return NULL;
+}
+
+void taker_start(struct taker *taker, hf_client *client, const char *name,
+                 const struct hf_acquire_options *options)
+{
+    memset(taker, 0, sizeof *taker);
+    taker->client = client;
+    taker->name = name;
+    taker->options = options ? *options : (struct hf_acquire_options){ .size = sizeof *options };
+    assert_int_equal(pthread_create(&taker->thread, NULL, run_taker, taker), 0);
+}
+
+bool taker_done(struct taker *taker)
+{
+    return atomic_load(&taker->done);
+}
+
+int taker_join(struct taker *taker)
+{
+    AWAIT(taker_done(taker));
+    pthread_join(taker->thread, NULL);
+    return taker->error;
+}
+
+static int look(hf_client *client, const char *name, struct hf_lock *lock)
+{
+    hf_list *list = NULL;
+    int error = hf_inspect(client, name, &list);
+
+    *lock = (struct hf_lock){ .size = sizeof *lock, .holder.size = sizeof lock->holder };
+    if (error == HF_OK)
+        error = hf_list_get(list, 0, lock);
+    hf_list_free(list);
+    if (error && error != HF_ERR_NOT_FOUND)
+        fail_msg("hf_inspect: %s: %s", hf_strerror(error), hf_last_error());
+    return error;
+}
+
+int64_t count_waiters(hf_client *client, const char *name)
+{
+    struct hf_lock lock;
+
+    return look(client, name, &lock) ? -1 : lock.waiters;
+}
+
+const struct hf_holder *holder_of(hf_client *client, const char *name)
+{
+    static struct hf_lock lock;
+
+    if (look(client, name, &lock))
+        memset(&lock, 0, sizeof lock);
+    return &lock.holder;
+}
+
+struct hf_event next_event(hf_client *client)
+{
+    struct hf_event event = { .size = sizeof event };
+    struct pollfd p = { .fd = hf_fd(client), .events = POLLIN };
+    int64_t until = now_ms() + PATIENCE_MS;
+    int got;
+
+    assert_true(p.fd >= 0);
+    while ((got = hf_next(client, &event)) == 0 && now_ms() < until)
+        poll(&p, 1, 1000);
+    if (got != 1)
+        fail_msg("no event: %d", got);
+    return event;
+}
+
+void no_event(hf_client *client)
+{
+    struct hf_event event = { .size = sizeof event };
+    struct pollfd p = { .fd = hf_fd(client), .events = POLLIN };
+
+    assert_int_equal(hf_next(client, &event), 0);
+    assert_int_equal(poll(&p, 1, 0), 0);
+}

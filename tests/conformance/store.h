@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store that the suite runs on. Each program of the suite takes its name as an argument; a further store
+ * joins by an entry in the table in store.c and its name in CMakeLists.txt.
+ */
+#ifndef CONFORMANCE_STORE_H
+#define CONFORMANCE_STORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "holdfast/holdfast.h"
+#include "lib/leaks.h"
+#include "lib/process.h"
+
+struct store {
+    const char *name;
+    bool fifo;          /* waiting processes are served in the order in which they came */
+    bool death_at_once; /* what a dead process held is free at once, not after the ttl */
+    bool (*exists)(void);
+    void (*start)(void);
+    void (*stop)(void);
+    const char *(*uri)(void);
+    void (*check_clean)(void); /* nothing of ours is left, all clients being closed */
+};
+
+extern const struct store *store;
+
+/* Skips the program where the store is not to be had. */
+int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
+               size_t count);
+/* Before and after each test: what it must not leave behind. */
+int test_begin(void **state);
+int test_end(void **state);
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_begin, test_end)
+#define SUITE_MAIN(name, tests)                                                                    \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return suite_main(argc, argv, name, tests, sizeof(tests) / sizeof(tests)[0]);              \
+    }
+
+/* A client of the store; fails the test when there is none to be had. */
+hf_client *client_open(void);
+hf_client *client_open_with(const struct hf_client_options *options);
+/* Likewise for a child. */
+hf_client *child_client(void);
+
+/* Takes a lock at once, or fails the test. */
+hf_hold *take(hf_client *client, const char *name, const struct hf_acquire_options *options);
+void give(hf_hold *hold); /* HF_OK, or fails the test */
+/* What a single attempt says; what it got is given back. */
+int try_once(hf_client *client, const char *name);
+
+/* A thread in hf_acquire(). */
+struct taker {
+    pthread_t thread;
+    hf_client *client;
+    const char *name;
+    struct hf_acquire_options options;
+    atomic_bool done;
+    int error;
+    hf_hold *hold;
+};
+
+void taker_start(struct taker *taker, hf_client *client, const char *name,
+                 const struct hf_acquire_options *options);
+/* Waits for its end, and returns the error. */
+int taker_join(struct taker *taker);
+bool taker_done(struct taker *taker);
+
+/* How many wait for a name, as hf_inspect() counts; -1: there is nothing of that name. */
+int64_t count_waiters(hf_client *client, const char *name);
+/* Who holds it; "" when nobody does. In a static buffer. */
+const struct hf_holder *holder_of(hf_client *client, const char *name);
+
+/* The next event, waited for; fails the test when none comes. */
+struct hf_event next_event(hf_client *client);
+/* No event is there. */
+void no_event(hf_client *client);
+
+#endif
