@@ -159,6 +159,7 @@ void hfi_redis_watch_control(struct hfi_redis *redis)
     if (!sub)
         return; /* the next announcement tries again */
     sub->control = true;
+    sub->missed = true; /* nobody could tell us of what was taken away so far */
     redis->announced = true;
 }
 
