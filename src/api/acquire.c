@@ -219,12 +219,12 @@ int hf_acquire_start(hf_client *client, const char *name, const struct hf_acquir
     return error;
 }
 
-static struct hfi_async *next_cancelled(hf_client *client)
+static struct hfi_async *find_async(hf_client *client, const void *cookie)
 {
     struct hfi_async *async;
 
     DL_FOREACH (client->asyncs, async) {
-        if (async->cancelled)
+        if (async->cookie == cookie)
             return async;
     }
     return NULL;
@@ -241,10 +241,7 @@ int hf_cancel(hf_client *client, void *cookie)
     error = hfi_enter(client);
     if (error)
         return error;
-    DL_FOREACH (client->asyncs, async) {
-        async->cancelled = async->cookie == cookie;
-    }
-    for (; (async = next_cancelled(client)); any = true) /* the list changes meanwhile */
+    for (; (async = find_async(client, cookie)); any = true) /* the list changes meanwhile */
         feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
     hfi_leave(client);
     return any ? HF_OK : hfi_fail(HF_ERR_NOT_FOUND, "no acquire with this cookie is in progress");

@@ -114,7 +114,10 @@ static int set_ttl(const struct hf_acquire_options *options, struct hfi_waiter *
                         HF_TTL_MIN_MS, HF_TTL_MAX_MS, HF_TTL_MIN_MS);
     waiter->ttl_ms = (uint32_t)ms;
     waiter->fixed = options->lease_ms != 0;
-    waiter->max_hold_ns = options->max_hold_ms > 0 ? (hfi_time)options->max_hold_ms * HFI_MSEC : 0;
+    if (options->max_hold_ms > HF_WAIT_MAX_MS)
+        waiter->max_hold_ns = HF_TIME_NEVER; /* it would not fit into nanoseconds */
+    else if (options->max_hold_ms > 0)
+        waiter->max_hold_ns = (hfi_time)options->max_hold_ms * HFI_MSEC;
     return HF_OK;
 }
 

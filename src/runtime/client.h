@@ -88,7 +88,6 @@ struct hfi_async {
     struct hf_hold *hold;
     struct hfi_async *prev, *next; /* all in progress; then events */
     void *cookie;
-    bool cancelled; /* and the engine is yet to be told */
 };
 
 /* A socket, and who still uses it: it is closed when nobody does. */
