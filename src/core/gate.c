@@ -306,11 +306,11 @@ static int verdict_for(const struct hfi_gate *gate, const struct hfi_waiter *wai
     const struct hfi_hold *hold = gate->hold;
     bool trying = hold && hfi_hold_state_of(hold) == HFI_HOLD_TRYING;
 
-    if (hold && !trying)
-        return HF_ERR_BUSY;
+    if (!trying) /* the gate waits for somebody else's release, or for a store that refused */
+        return gate->wait && gate->wait->phase == HFI_PHASE_PAUSED ? gate->answer : HF_ERR_BUSY;
     if (gate->answered > waiter->tries_before)
         return gate->answer;
-    return trying && hold->lease.request.sent_ns ? HF_ERR_UNSURE : HF_ERR_UNREACHABLE;
+    return hold->lease.request.sent_ns ? HF_ERR_UNSURE : HF_ERR_UNREACHABLE;
 }
 
 void hfi_gate_waiter_timer(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
