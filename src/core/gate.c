@@ -253,6 +253,8 @@ void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int r
     if (waiter->woken)
         LL_DELETE2(engine->woken, waiter, next_woken);
     waiter->woken = false;
+    if (gate->called == waiter)
+        gate->called = NULL;
     waiter->hold = NULL;
     waiter->result = result;
     waiter->done = true;
@@ -284,17 +286,15 @@ void hfi_gate_expel(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
 {
     struct hfi_gate *gate = waiter->gate;
     struct hfi_hold *hold = gate->hold;
+    bool called = gate->called == waiter;
 
     gate->refs++;
     if (hold && hold->waiter == waiter)
         hold->waiter = NULL; /* its answer will find somebody else, or be given back */
     hfi_gate_finish(engine, waiter, result);
     hfi_presence_mark(engine, now, gate);
-    if (gate->called == waiter) {
-        gate->called = NULL;
-        if (hold && hfi_pass_parked(hold))
-            hfi_pass_again(engine, now, hold);
-    }
+    if (called && hold && hfi_pass_parked(hold))
+        hfi_pass_again(engine, now, hold);
     hfi_gate_drive(engine, now, gate);
     gate->refs--;
     hfi_gate_settle(engine, gate);

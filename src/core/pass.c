@@ -66,6 +66,8 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     hold->owner_kind = waiter->owner_kind;
     hold->since_ns = now;
     hold->ceiling_ns = waiter->max_hold_ns ? hfi_time_add(now, waiter->max_hold_ns) : HF_TIME_NEVER;
+    if (!hold->fixed && hold->renew_ns == HF_TIME_NEVER) /* a ceiling of the claim before */
+        hfi_watchdog_confirmed(engine, hold, hold->sent_ns, hfi_hold_ttl(hold));
     free(hold->label);
     hold->label = waiter->label;
     hold->lease.label = hold->label;
@@ -89,8 +91,6 @@ static void pass_to(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
 
     if (gate->passes++ == 0)
         gate->pass_until_ns = hfi_time_add(now, engine->config.pass_ns);
-    if (gate->called == waiter)
-        gate->called = NULL;
     hfi_pass_claim(engine, now, hold, waiter);
 }
 
