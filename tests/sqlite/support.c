@@ -272,7 +272,7 @@ bool wait_granted(struct client *client, const char *name, uint64_t owner, uint3
                   int timeout_ms)
 {
     hfi_time until = clock_now() + (hfi_time)timeout_ms * HFI_MSEC;
-    bool granted, watched = false;
+    bool granted = false, watched = false;
 
     while (clock_now() < until) {
         struct hfi_lease lease = do_try(client, name, owner, ttl_ms, true);

@@ -209,7 +209,6 @@ static void guard_keeps_it(void **state)
 static void forked_child_keeps_nothing(void **state)
 {
     int ready[2];
-    char byte;
     pid_t child, pid;
     struct client other;
 
@@ -242,7 +241,6 @@ static void forked_child_keeps_nothing(void **state)
     kill(child, SIGKILL);
     close(ready[0]);
     close(ready[1]);
-    (void)byte;
     client_close(&other);
 }
 
@@ -373,12 +371,13 @@ static void the_dead_are_found(void **state)
 /* Killed at any moment, a client leaves nothing that outlives the next look. */
 static void killed_at_random(void **state)
 {
+    struct hfi_random random;
     struct client other;
 
     (void)state;
     client_open(&other);
     do_try(&other, "mine", 1, 30000, false);
-    srand(1);
+    hfi_random_init(&random, 1);
     for (int i = 0; i < 60; i++) {
         pid_t pid = fork();
 
@@ -395,7 +394,7 @@ static void killed_at_random(void **state)
                     do_farewell(&client);
             }
         }
-        usleep((unsigned)(rand() % 8000));
+        usleep((unsigned)hfi_random_below(&random, 8000));
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         assert_int_equal(do_try(&other, "lock", 100, 30000, false).verdict, HFI_GRANTED);

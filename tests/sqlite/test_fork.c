@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -81,6 +82,19 @@ static void inert_in_the_child(void **state)
     client_close(&other);
 }
 
+/* Is this line of /proc/locks a POSIX lock of the process on the file? It is like
+ *   1: POSIX  ADVISORY  READ 5433 08:01:7864448 128 128 */
+static bool is_lock(char *line, pid_t pid, ino_t ino)
+{
+    char *rest = line, *field[6];
+
+    for (int i = 0; i < 6; i++)
+        if (!(field[i] = strtok_r(i ? NULL : line, " ", &rest)))
+            return false;
+    return strcmp(field[1], "POSIX") == 0 && strtol(field[4], NULL, 10) == pid &&
+           strtoul(strrchr(field[5], ':') + 1, NULL, 10) == ino;
+}
+
 /* Has the process a POSIX lock on this file? The kernel's list may miss some while it changes. */
 static bool has_lock(pid_t pid, ino_t ino)
 {
@@ -89,12 +103,9 @@ static bool has_lock(pid_t pid, ino_t ino)
 
     for (int i = 0; i < 100 && !found; i++) {
         FILE *file = fopen("/proc/locks", "r");
-        unsigned long number;
-        int owner;
 
         while (file && !found && fgets(line, sizeof line, file))
-            found = sscanf(line, "%*s POSIX %*s %*s %d %*x:%*x:%lu", &owner, &number) == 2 &&
-                    owner == pid && number == ino;
+            found = is_lock(line, pid, ino);
         if (file)
             fclose(file);
     }

@@ -146,13 +146,15 @@ static void many_wait(void **state)
  * has left, so only those who live count. */
 static void wait_for_ever(struct client *client, int number)
 {
-    srand((unsigned)number);
+    struct hfi_random random;
+
+    hfi_random_init(&random, (uint64_t)number);
     for (uint64_t owner = 1;; owner++) {
         if (!wait_granted(client, "lock", owner, 30000, 100000))
             _exit(2);
-        usleep((unsigned)(rand() % 500));
+        usleep((unsigned)hfi_random_below(&random, 500));
         do_release(client, "lock", owner);
-        if (rand() % 3 == 0)
+        if (hfi_random_below(&random, 3) == 0)
             do_leave(client, "lock");
     }
 }
@@ -160,17 +162,18 @@ static void wait_for_ever(struct client *client, int number)
 /* However they are killed, the others go on, soon. */
 static void killed_among_many(void **state)
 {
-    pid_t pids[8];
+    struct hfi_random random;
     struct client client;
+    pid_t pids[8];
 
     (void)state;
     client_open(&client);
     start(pids, 8, wait_for_ever);
-    srand(7);
+    hfi_random_init(&random, 7);
     for (int i = 0; i < 100; i++) {
-        int victim = rand() % 8;
+        int victim = (int)hfi_random_below(&random, 8);
 
-        usleep((unsigned)(rand() % 5000));
+        usleep((unsigned)hfi_random_below(&random, 5000));
         kill(pids[victim], SIGKILL);
         waitpid(pids[victim], NULL, 0);
         start(&pids[victim], 1, wait_for_ever);

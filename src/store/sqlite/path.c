@@ -104,6 +104,7 @@ static int named_place(const char *rest, char *path, const struct complaint *to)
 {
     char folder[PATH_MAX] = "";
     size_t len = strlen(rest);
+    int written;
 
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)rest[i] < 0x20 || rest[i] == 0x7f)
@@ -121,13 +122,10 @@ static int named_place(const char *rest, char *path, const struct complaint *to)
     if (rest[0] != '/' && !getcwd(folder, sizeof folder))
         return complain(to, hfi_sqlite_errno(errno), "cannot tell the current folder: %s",
                         strerror(errno));
-    if (len + strlen(folder) + 1 >= PATH_MAX)
+    written = snprintf(path, PATH_MAX, "%s%s%s", folder, rest[0] == '/' ? "" : "/", rest);
+    if (written < 0 || written >= PATH_MAX)
         return complain(to, HF_ERR_URI, "the store's path is longer than %d bytes",
                         HFI_SQLITE_PATH_MAX);
-    memcpy(path, folder, strlen(folder) + 1);
-    if (rest[0] != '/')
-        strcat(path, "/");
-    strcat(path, rest);
     return HF_OK;
 }
 
@@ -152,7 +150,7 @@ static int resolve(const char *given, char *path, const struct complaint *to)
         if (strlen(real) + strlen(base) > HFI_SQLITE_PATH_MAX)
             return complain(to, HF_ERR_URI, "the store's path is longer than %d bytes",
                             HFI_SQLITE_PATH_MAX);
-        strcat(real, real[1] ? base : base + 1);
+        memcpy(real + strlen(real), real[1] ? base : base + 1, strlen(base) + (real[1] ? 1 : 0));
     } else if (stat(real, &status) == 0 && !S_ISREG(status.st_mode)) {
         return complain(to, HF_ERR_NOT_A_STORE, "%s is not a file: name another path",
                         hfi_sqlite_shown(given));

@@ -109,21 +109,20 @@ static int64_t milliseconds(hfi_time from, hfi_time until)
 static bool next_name(const struct looking *at, char *name, size_t *ret_len)
 {
     size_t hold_len = 0, waiter_len = 0;
-    const char *hold = at->hold ? hfi_sqlite_text(at->holds, 0, &hold_len) : NULL;
-    const char *waiter = at->waiter ? hfi_sqlite_text(at->waiters, 0, &waiter_len) : NULL;
-    size_t common = hold_len < waiter_len ? hold_len : waiter_len;
-    int order = hold && waiter ? memcmp(hold, waiter, common) : 0;
+    const char *hold = at->hold ? hfi_sqlite_text(at->holds, 0, &hold_len) : "";
+    const char *waiter = at->waiter ? hfi_sqlite_text(at->waiters, 0, &waiter_len) : "";
+    int order = memcmp(hold, waiter, hold_len < waiter_len ? hold_len : waiter_len);
+    bool hold_first = order ? order < 0 : hold_len <= waiter_len;
 
-    if (order == 0)
-        order = (hold_len > waiter_len) - (hold_len < waiter_len);
-    if (!waiter || (hold && order <= 0)) {
-        *ret_len = hold_len;
-        memcpy(name, hold, hold_len <= HF_NAME_MAX ? hold_len : 0);
-    } else {
-        *ret_len = waiter_len;
-        memcpy(name, waiter, waiter_len <= HF_NAME_MAX ? waiter_len : 0);
+    if (at->hold && (hold_first || !at->waiter)) {
+        waiter = hold;
+        waiter_len = hold_len;
     }
-    return *ret_len <= HF_NAME_MAX;
+    *ret_len = waiter_len;
+    if (waiter_len > HF_NAME_MAX)
+        return false;
+    memcpy(name, waiter, waiter_len);
+    return true;
 }
 
 static bool is_at(sqlite3_stmt *statement, int row, const char *name, size_t len)
