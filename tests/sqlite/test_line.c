@@ -2,9 +2,12 @@
 /* The line of waiters: order, calling, giving up, being overdue. */
 #include "support.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -279,6 +282,86 @@ static void release_before_watch(void **state)
     client_close(&waiter);
 }
 
+static long most_events(void)
+{
+    FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+    char line[32] = "";
+
+    if (!file || !fgets(line, sizeof line, file))
+        line[0] = '\0';
+    if (file)
+        fclose(file);
+    return strtol(line, NULL, 10);
+}
+
+/* More events than the kernel keeps: it says so, and everybody looks. */
+static void events_are_lost(void **state)
+{
+    struct remote holder = remote_start();
+    struct client waiter;
+    char own[HFI_SQLITE_PATH_ROOM], other[HFI_SQLITE_PATH_ROOM];
+    long count = most_events();
+
+    (void)state;
+    if (count < 1 || count > 100000)
+        skip();
+    client_open(&waiter);
+    remote_do(&holder, ORDER_TRY, "lock", 1);
+    do_try(&waiter, "lock", 1, 30000, true);
+    do_watch(&waiter, "lock");
+    hfi_sqlite_life_path(hfi_sqlite_of(waiter.store), waiter.identity.id, own);
+    other_life_file(&waiter, other, sizeof other);
+    for (long i = 0; i < count / 2 + 10; i++) { /* by turns: the same twice counts once */
+        close(open(other, O_WRONLY | O_CLOEXEC));
+        utimensat(AT_FDCWD, own, NULL, 0);
+    }
+    assert_null(waiter.store->class_->library->woken(waiter.store));
+    assert_true(wait_woken(&waiter, LONG_WAIT_MS));
+    assert_int_equal(do_try(&waiter, "lock", 1, 30000, true).verdict, HFI_BUSY);
+    remote_do(&holder, ORDER_RELEASE, "lock", 1);
+    assert_true(wait_woken(&waiter, LONG_WAIT_MS));
+    assert_int_equal(do_try(&waiter, "lock", 1, 30000, true).verdict, HFI_GRANTED);
+    remote_quit(&holder);
+    client_close(&waiter);
+}
+
+#define NAMES (HFI_SQLITE_WATCHES_MAX + 2)
+
+/* So many names are waited for at once; of the last two, the holder's death is not heard. */
+static void most_watches(void **state)
+{
+    static struct hfi_watch watches[NAMES];
+    static char names[NAMES][24];
+    struct remote holder = remote_start();
+    struct client waiter;
+    hfi_time until;
+    int woken = 0;
+
+    (void)state;
+    client_open(&waiter);
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(names[i], sizeof names[i], "lock-%d", i);
+        remote_do(&holder, ORDER_TRY, names[i], 1);
+        assert_true(do_try(&waiter, names[i], 1, 30000, true).ticket);
+        watches[i] = (struct hfi_watch){ .request.op = HFI_OP_WATCH,
+                                         .name = names[i],
+                                         .name_len = (uint16_t)strlen(names[i]) };
+        run(&waiter, &watches[i].request);
+        assert_int_equal(watches[i].request.outcome, HFI_DONE);
+    }
+    remote_kill(&holder);
+    until = clock_now() + LONG_WAIT_MS * HFI_MSEC;
+    while (woken < HFI_SQLITE_WATCHES_MAX && clock_now() < until) {
+        waiter.store->class_->library->collect(waiter.store, clock_now());
+        while (waiter.store->class_->library->woken(waiter.store))
+            woken++;
+    }
+    assert_int_equal(woken, HFI_SQLITE_WATCHES_MAX);
+    for (int i = 0; i < NAMES; i++)
+        assert_int_equal(do_try(&waiter, names[i], 1, 30000, true).verdict, HFI_GRANTED);
+    client_close(&waiter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +376,8 @@ int main(void)
         T(own_ticket),
         T(farewell),
         T(release_before_watch),
+        T(events_are_lost),
+        T(most_watches),
 #undef T
     };
 
