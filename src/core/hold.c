@@ -73,6 +73,7 @@ struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
     hold->lease.name = gate->name;
     hold->lease.name_len = gate->name_len;
     hold->lease.owner = ++engine->last_owner;
+    hold->renew_ns = hold->look_ns = HF_TIME_NEVER;
     hold->timer.kind = HFI_TIMER_HOLD;
     hold->gate = gate;
     gate->refs++;
@@ -230,9 +231,11 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
         else if (request->outcome == HFI_UNKNOWN)
             send_release(engine, now, hold); /* leaves when there is a connection again */
         else
-            hfi_wheel_set(&engine->wheel, &hold->timer,
-                          now + HFI_PAUSE_MIN_NS +
-                              hfi_random_below(&engine->random, engine->config.poll_ns));
+            hfi_wheel_set(
+                &engine->wheel, &hold->timer,
+                hfi_time_min(hold->expiry_ns,
+                             now + HFI_PAUSE_MIN_NS +
+                                 hfi_random_below(&engine->random, engine->config.poll_ns)));
     }
     hfi_gate_yielded(engine, now, gate, others);
     gate->refs--;

@@ -56,6 +56,7 @@ struct hfi_hold {
 
     hfi_time sent_ns;                /* of the last confirmed request */
     hfi_time renew_ns;               /* when to renew; HF_TIME_NEVER: not any more */
+    hfi_time look_ns;                /* when to ask, besides; HF_TIME_NEVER: no need */
     hfi_time expiry_ns;              /* RELEASING: when the store has forgotten it by itself */
     uint64_t token_next, token_last; /* what is left of the block of tokens */
 
@@ -69,8 +70,8 @@ struct hfi_hold {
     hfi_time ceiling_ns; /* the deadline never goes past this */
     char *label;         /* owned; also lease.label */
 
+    uint32_t pins; /* renewals in flight that point here: any number of threads can verify it */
     uint8_t owner_kind;
-    uint8_t pins;     /* renewals in flight that point here */
     uint8_t news;     /* enum hfi_news: not yet told */
     bool fixed;       /* a fixed lease: never renewed */
     bool renewing;    /* in a batch of the watchdog */

@@ -51,7 +51,13 @@ void hfi_watchdog_fini(struct hfi_engine *engine)
 
 static bool is_renewed(const struct hfi_hold *hold)
 {
-    return hold->renewing || hold->renew_ns != HF_TIME_NEVER;
+    return hold->renew_ns != HF_TIME_NEVER;
+}
+
+/* When to ask the store next. */
+static hfi_time asks_at(const struct hfi_hold *hold)
+{
+    return hold->renewing ? HF_TIME_NEVER : hfi_time_min(hold->renew_ns, hold->look_ns);
 }
 
 void hfi_watchdog_set(struct hfi_engine *engine, struct hfi_hold *hold)
@@ -63,8 +69,7 @@ void hfi_watchdog_set(struct hfi_engine *engine, struct hfi_hold *hold)
         hfi_hold_set_deadline(hold, at);
         hold->renew_ns = HF_TIME_NEVER; /* it would not help */
     }
-    if (!hold->renewing)
-        at = hfi_time_min(at, hold->renew_ns);
+    at = hfi_time_min(at, asks_at(hold));
     if (is_renewed(hold) && hfi_hold_state_of(hold) == HFI_HOLD_HELD)
         at = hfi_time_min(at, hfi_lease_risk(hold->sent_ns, hfi_hold_ttl(hold)));
     if (hfi_pass_parked(hold))
@@ -136,10 +141,21 @@ static bool add_to_batch(struct hfi_engine *engine, hfi_time now, struct hfi_hol
     batch->items[batch->renewal.count++] =
         (struct hfi_renewal_item){ .lease = &hold->lease, .ttl_ms = hfi_watchdog_ttl_ms(hold) };
     hold->renewing = true;
+    hold->look_ns = HF_TIME_NEVER;
     hold->pins++;
     if (batch->renewal.count == HFI_RENEWAL_MAX)
         hfi_watchdog_flush(engine, now);
     return true;
+}
+
+/* Asks now, or soon when no batch is free: whether it is still held, and for more time if it is renewed. */
+static void ask(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
+{
+    if (add_to_batch(engine, now, hold))
+        return;
+    hold->look_ns = now + HFI_RENEW_RETRY_MIN;
+    if (is_renewed(hold))
+        hold->renew_ns = hfi_time_max(hold->renew_ns, hold->look_ns);
 }
 
 void hfi_watchdog_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
@@ -154,8 +170,8 @@ void hfi_watchdog_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold
     }
     if (is_renewed(hold) && now >= hfi_lease_risk(hold->sent_ns, hfi_hold_ttl(hold)))
         at_risk(engine, hold);
-    if (!hold->renewing && now >= hold->renew_ns && !add_to_batch(engine, now, hold))
-        hold->renew_ns = now + HFI_RENEW_RETRY_MIN;
+    if (now >= asks_at(hold))
+        ask(engine, now, hold);
     hfi_watchdog_set(engine, hold);
 }
 
@@ -166,8 +182,7 @@ void hfi_watchdog_verify_all(struct hfi_engine *engine, hfi_time now)
     DL_FOREACH (engine->holds, hold) {
         if (!hfi_hold_valid(hold, now) || hold->renewing)
             continue;
-        if (!add_to_batch(engine, now, hold))
-            hold->renew_ns = hfi_time_min(hold->renew_ns, now + HFI_RENEW_RETRY_MIN);
+        ask(engine, now, hold);
         hfi_watchdog_set(engine, hold);
     }
 }
