@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -50,10 +51,13 @@ void remove_tree(const char *root)
 
 int folder_teardown(void **state)
 {
+    char mounted[160];
     bool left = clients != NULL; /* after a test that failed they are no longer there */
 
     (void)state;
     clients = NULL;
+    snprintf(mounted, sizeof mounted, "%.128s/mounted", folder);
+    umount2(mounted, MNT_DETACH); /* after a test that failed */
     remove_tree(folder);
     return left ? -1 : 0;
 }
