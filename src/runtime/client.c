@@ -203,7 +203,7 @@ static void await_quiet(hf_client *client)
     struct timespec until = monotonic_in(client->close_timeout_ns);
 
     while (!hfi_engine_quiet(&client->engine) && client->has_thread)
-        if (pthread_cond_timedwait(&client->left, &client->lock, &until) == ETIMEDOUT)
+        if (hfi_await(client, &client->left, &until) == ETIMEDOUT)
             return;
 }
 
@@ -247,7 +247,7 @@ void hfi_client_close(hf_client *client)
     await_quiet(client);
     cut_off(client);
     while (client->inside > 0)
-        pthread_cond_wait(&client->left, &client->lock);
+        hfi_await(client, &client->left, NULL);
     hfi_unlock(client);
     hfi_threads_stop(client);
     hfi_fork_unregister(client);

@@ -163,6 +163,8 @@ struct hf_client {
 void hfi_lock(hf_client *client);
 /* Lets go of the lock, and wakes whoever is to be woken. */
 void hfi_unlock(hf_client *client);
+/* Waits for a condition, which lets go of the lock as well. `until` may be NULL. As pthread_cond_timedwait(). */
+int hfi_await(hf_client *client, pthread_cond_t *cond, const struct timespec *until);
 /* One input to the engine, and all that follows from it: of the store only if it is asked for something. Called with the lock; may let go of it to send. */
 void hfi_feed(hf_client *client, hfi_time now, const struct hfi_input *input);
 /* A request of the host's own. */

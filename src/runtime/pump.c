@@ -14,6 +14,15 @@ void hfi_lock(hf_client *client)
     pthread_mutex_lock(&client->lock);
 }
 
+int hfi_await(hf_client *client, pthread_cond_t *cond, const struct timespec *until)
+{
+    for (unsigned i = 0; i < client->posts; i++)
+        sem_post(&client->post[i]->semaphore);
+    client->posts = 0;
+    return until ? pthread_cond_timedwait(cond, &client->lock, until)
+                 : pthread_cond_wait(cond, &client->lock);
+}
+
 void hfi_unlock(hf_client *client)
 {
     struct hfi_parker *post[HFI_POSTS_MAX];

@@ -70,7 +70,7 @@ void *hfi_worker_run(void *arg)
     hfi_lock(client);
     while (!client->stop) {
         if (client->channel[0].driver != HFI_NOBODY || !hfi_work_is_waiting(client)) {
-            pthread_cond_wait(&client->worker_cond, &client->lock);
+            hfi_await(client, &client->worker_cond, NULL);
             continue;
         }
         client->channel[0].driver = HFI_BACKGROUND;
