@@ -262,7 +262,8 @@ struct hf_acquire_options {
  *   UNSURE       not acquired in the time given; the last attempt was not answered
  *   UNREACHABLE, UNAVAILABLE, STORE_FULL   not acquired in the time given, for this reason; with
  *                wait_ms = HF_WAIT_FOREVER these are waited out
- *   AUTH, PERMISSION, WRONG_TYPE, READ_ONLY, CLUSTER, PROTOCOL   at once, whatever wait_ms says
+ *   AUTH, PERMISSION, WRONG_TYPE, READ_ONLY, CLUSTER, PROTOCOL   at once, whatever wait_ms says; on the
+ *                embedded store, when its file was replaced or damaged, NOT_A_STORE, NEWER_STORE, NETWORK_FS
  *   NAME, TTL, LABEL, INVALID, UNSUPPORTED   the arguments
  *   NO_MEMORY, SYSTEM, CLOSED, FORKED, INTERNAL
  */
