@@ -5,6 +5,7 @@
  *   run.c        the phases: open, wait, supervise, give back
  *   wait.c       until the lock is ours
  *   supervise.c  while the command runs: one loop over descriptors, single-threaded
+ *   job.c        what it does for the hold, the guard and the command's group
  *   stops.c      job control: the command stops, we stop, we are continued
  */
 #ifndef HFI_CLI_RUN_H
@@ -56,8 +57,19 @@ int hfi_cli_supervise(struct cli_run *run);
 void hfi_cli_job_stopped(struct cli_job *job, int number);
 void hfi_cli_job_stop(struct cli_job *job);
 void hfi_cli_job_continue(struct cli_job *job);
-/* supervise.c, for stops.c: does what the hold's state asks for now. */
+
+/* job.c: does what the hold's state asks for now. */
 void hfi_cli_job_lease(struct cli_job *job);
+/* Starts a guard, with a few tries. */
+bool hfi_cli_job_guard(struct cli_job *job);
+/* The guard ended without being told to: another one, or the end of the command. */
+void hfi_cli_job_replace_guard(struct cli_job *job);
+/* The command has ended; are others of its group to be waited for? */
+void hfi_cli_job_ended(struct cli_job *job, uint64_t now);
+/* Looks for what is left of the group, when it is time to. */
+void hfi_cli_job_look(struct cli_job *job, uint64_t now);
+/* Is there nothing left to wait for? */
+bool hfi_cli_job_is_over(struct cli_job *job, uint64_t now);
 /* Is the command's group being ended, for its hold's sake or for want of a guard? */
 bool hfi_cli_job_ending(const struct cli_job *job);
 
