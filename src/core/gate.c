@@ -109,6 +109,8 @@ static void submit_watch(struct hfi_engine *engine, hfi_time now, struct hfi_wai
     assert(!wait->watch_in_flight);
     wait->watch_in_flight = true;
     wait->watched = op == HFI_OP_WATCH;
+    if (wait->gate->announced)
+        hfi_presence_mark(engine, now, wait->gate);
     hfi_engine_submit(engine, now, &wait->watch.request, op, HF_TIME_NEVER);
 }
 
@@ -199,8 +201,10 @@ void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
         return;
     if (is_waiting(gate) && gate->once_len == 0)
         return;
-    while (gate->queue && !start_try(engine, now, gate))
+    while (gate->queue && !start_try(engine, now, gate)) {
+        hfi_presence_mark(engine, now, gate);
         hfi_gate_finish(engine, gate->queue, HF_ERR_NO_MEMORY);
+    }
 }
 
 /* The last try was busy: watch, try again, sleep. */
@@ -546,6 +550,7 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
 {
     struct hfi_gate *gate = hold->gate;
     enum hfi_outcome outcome = (enum hfi_outcome)hold->lease.request.outcome;
+    uint32_t waiters = gate->queue_len;
 
     assert(hfi_hold_state_of(hold) == HFI_HOLD_TRYING && gate->hold == hold);
     gate->refs++;
@@ -561,6 +566,8 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
         retire(engine, now, gate, hold);
         fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
     }
+    if (gate->announced && gate->queue_len != waiters)
+        hfi_presence_mark(engine, now, gate);
     hfi_gate_drive(engine, now, gate);
     gate->refs--;
     hfi_gate_settle(engine, gate);

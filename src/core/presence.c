@@ -78,9 +78,10 @@ bool hfi_presence_forget(struct hfi_engine *engine, struct hfi_gate *gate)
     return true;
 }
 
-static bool is_shown(const struct hfi_announcement_item *item)
+/* Is there something to tell? That it only listens matters where something was told before. */
+static bool is_shown(const struct hfi_announcement_item *item, bool was_announced)
 {
-    return item->held || item->waiters > 0;
+    return item->held || item->waiters > 0 || (was_announced && item->watching);
 }
 
 static void describe(const struct hfi_gate *gate, struct hfi_announcement_item *item)
@@ -120,7 +121,7 @@ static void fill(struct hfi_engine *engine)
             return;
         describe(gate, item);
         remove_dirty(presence, gate);
-        gate->announced = is_shown(item);
+        gate->announced = is_shown(item, was_announced);
         if (!was_announced && !gate->announced) {
             hfi_gate_settle(engine, gate); /* it came and went unseen */
             continue;
@@ -146,13 +147,18 @@ void hfi_presence_timer(struct hfi_engine *engine, hfi_time now)
     hfi_engine_submit(engine, now, &presence->announcement.request, HFI_OP_ANNOUNCE, HF_TIME_NEVER);
 }
 
-/* What was in it is to be said again. */
+/* What was in it is to be said again: also that there is nothing any more, since people may see it still. */
 static void repeat(struct hfi_engine *engine)
 {
     struct hfi_presence *presence = engine->presence;
 
-    for (size_t i = 0; i < presence->announcement.count; i++)
-        add_dirty(presence, presence->sent[i]);
+    for (size_t i = 0; i < presence->announcement.count; i++) {
+        struct hfi_gate *gate = presence->sent[i];
+
+        presence->announced += !gate->announced;
+        gate->announced = true;
+        add_dirty(presence, gate);
+    }
 }
 
 /* The store had nothing of us: say everything again. */
