@@ -23,6 +23,7 @@ struct store {
     void (*stop)(void);
     const char *(*uri)(void);
     void (*check_clean)(void); /* nothing of ours is left, all clients being closed */
+    void (*bury)(void);        /* removes what stands for a dead process until it runs out */
 };
 
 extern const struct store *store;
