@@ -80,6 +80,8 @@ static int enter(hf_hold *hold)
         return hfi_fail(HF_ERR_FORKED, "this hold belongs to the parent process");
     }
     hfi_lock(client);
+    if (client->dissolving && !client->finished)
+        hfi_await_finished(client);
     if (!client->finished) {
         hfi_enter_locked(client);
         return HF_OK;

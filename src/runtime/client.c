@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client's beginning and end. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -236,6 +237,16 @@ void hfi_hold_drop(struct hf_hold *hold)
         free_client(client);
 }
 
+void hfi_await_finished(hf_client *client)
+{
+    int state;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    while (!client->finished)
+        hfi_await(client, &client->left, NULL);
+    pthread_setcancelstate(state, NULL);
+}
+
 void hfi_client_close(hf_client *client)
 {
     bool last;
@@ -248,8 +259,11 @@ void hfi_client_close(hf_client *client)
     cut_off(client);
     while (client->inside > 0)
         hfi_await(client, &client->left, NULL);
+    client->dissolving = true;
     hfi_unlock(client);
     hfi_threads_stop(client);
+    while (atomic_load(&client->posting) > 0) /* a moment */
+        sched_yield();
     hfi_fork_unregister(client);
     client->store->class_->free(client->store);
     hfi_engine_fini(&client->engine);
@@ -264,6 +278,7 @@ void hfi_client_close(hf_client *client)
     close_fd(client->event_fd);
     hfi_lock(client);
     client->finished = true;
+    pthread_cond_broadcast(&client->left);
     last = client->handles == 0;
     pthread_mutex_unlock(&client->lock);
     if (last)

@@ -138,7 +138,9 @@ struct hf_client {
     unsigned handles;    /* not yet freed; they keep the memory of a closed client */
     pthread_cond_t left; /* closing: `inside` went down, or the engine became quiet */
     bool closed;         /* hf_close() has been called */
+    bool dissolving;     /* and nobody is inside any more: late releases wait until it is finished */
     bool finished;       /* and is done: only handles keep the memory */
+    atomic_uint posting; /* threads that let go of the lock and are yet to post */
 
     pthread_t thread, worker;
     bool has_thread, has_worker, stop;
@@ -271,6 +273,8 @@ struct hfi_client_config {
 int hfi_client_new(const struct hfi_driver *driver, const char *scheme, const char *rest,
                    const struct hfi_client_config *config, hf_client **ret_client);
 void hfi_client_close(hf_client *client);
+/* Waits until a client that is being closed is finished. With the lock; no cancellation point. */
+void hfi_await_finished(hf_client *client);
 /* A handle for an acquire; NULL: out of memory. With the lock. */
 struct hf_hold *hfi_hold_alloc(hf_client *client);
 /* A handle that is not linked to a hold. With the lock. */

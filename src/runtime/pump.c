@@ -31,9 +31,13 @@ void hfi_unlock(hf_client *client)
     for (unsigned i = 0; i < posts; i++)
         post[i] = client->post[i];
     client->posts = 0;
+    if (posts > 0)
+        atomic_fetch_add(&client->posting, 1); /* hf_close() must not free them before */
     pthread_mutex_unlock(&client->lock);
     for (unsigned i = 0; i < posts; i++)
         sem_post(&post[i]->semaphore);
+    if (posts > 0)
+        atomic_fetch_sub(&client->posting, 1);
 }
 
 /* ------------------------------------------------------------------------------------------------

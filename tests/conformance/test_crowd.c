@@ -207,10 +207,11 @@ static void a_holder_that_is_killed(void **state)
 
 static int wait_until_killed(const struct parent *parent, void *arg)
 {
-    hf_client *client = child_client();
     hf_hold *hold = NULL;
+    hf_client *client;
 
-    parent_tell(parent, 'w');
+    CHECK_EQUAL(parent_hear(parent), 'w');
+    client = child_client();
     CHECK_EQUAL(hf_acquire(client, "lock", arg, &hold), HF_OK);
     parent_tell(parent, 'h');
     parent_hear(parent);
@@ -229,11 +230,12 @@ static void waiters_that_are_killed(void **state)
     int64_t start;
 
     (void)state;
+    for (int i = 0; i < 3; i++) /* before there are threads */
+        child_start(&child[i], wait_until_killed, NULL);
     a = client_open();
     hold = take(a, "lock", HF_ACQUIRE(.ttl_ms = 60000));
     for (int i = 0; i < 3; i++) {
-        child_start(&child[i], wait_until_killed, NULL);
-        child_expect(&child[i], 'w');
+        child_tell(&child[i], 'w');
         AWAIT(count_waiters(a, "lock") == i + 1);
     }
     taker_start(&taker, a, "lock", HF_ACQUIRE(.ttl_ms = 5000));
@@ -317,10 +319,10 @@ static void a_waiter_that_is_stopped(void **state)
     int64_t start;
 
     (void)state;
+    child_start(&child, wait_until_killed, NULL);
     a = client_open();
     hold = take(a, "lock", HF_ACQUIRE(.ttl_ms = 60000));
-    child_start(&child, wait_until_killed, NULL);
-    child_expect(&child, 'w');
+    child_tell(&child, 'w');
     AWAIT(count_waiters(a, "lock") == 1);
     b = client_open();
     taker_start(&taker, b, "lock", HF_ACQUIRE(.ttl_ms = 5000));

@@ -59,11 +59,12 @@ static void a_holder(void **state)
 
 static int wait_in_child(const struct parent *parent, void *arg)
 {
-    hf_client *client = child_client();
     hf_hold *hold = NULL;
+    hf_client *client;
 
     (void)arg;
-    parent_tell(parent, 'w');
+    CHECK_EQUAL(parent_hear(parent), 'g');
+    client = child_client();
     CHECK_EQUAL(hf_acquire(client, "lock", NULL, &hold), HF_OK);
     CHECK_EQUAL(hf_release(hold), HF_OK);
     hf_close(client);
@@ -93,11 +94,12 @@ static void waiters(void **state)
     int64_t age = INT64_MAX;
 
     (void)state;
+    for (int i = 0; i < 3; i++) /* before there are threads */
+        child_start(&child[i], wait_in_child, NULL);
     a = client_open();
     hold = take(a, "lock", LONG);
     for (int i = 0; i < 3; i++) {
-        child_start(&child[i], wait_in_child, NULL);
-        child_expect(&child[i], 'w');
+        child_tell(&child[i], 'g');
         AWAIT(count_waiters(a, "lock") == i + 1);
         AWAIT(sees_pid(a, child[i].pid));
     }

@@ -25,6 +25,20 @@
 #define TEST_SANITIZED 0
 #endif
 
+/* The thread sanitizer loses count of locks when a thread is cancelled inside a call that it intercepts, and
+ * cannot start threads in a child of a process that has some. */
+#if defined(__SANITIZE_THREAD__)
+#define TEST_CAN_CANCEL 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_CAN_CANCEL 0
+#endif
+#endif
+#ifndef TEST_CAN_CANCEL
+#define TEST_CAN_CANCEL 1
+#endif
+#define TEST_CAN_FORK TEST_CAN_CANCEL
+
 int64_t now_ms(void); /* CLOCK_BOOTTIME, as the library counts */
 int64_t now_us(void);
 void nap_us(long us);
