@@ -7,6 +7,7 @@
  *   tools.c     time, statistics, processes        server.c    a Redis server of our own, and its counters
  *   bare.c      the baseline: the same two scripts, sent by hiredis and nothing else
  *   crew.c      threads that do one thing over and over
+ *   relay.c     threads that block, over one bare connection
  *   row_*.c     the rows
  *
  * Rules for a row: subject and baseline run in the same process and on the same server, in turns, after a
@@ -198,6 +199,21 @@ struct bench_crew *bench_crew_new(size_t threads, bench_task *task, void *arg);
  * room for one number a thread. */
 double bench_crew_run(struct bench_crew *crew, uint64_t ns, uint64_t *ret_counts);
 void bench_crew_free(struct bench_crew *crew);
+
+/* ------------------------------------------------------------------------------------------------
+ * relay.c
+ */
+
+#define BENCH_RELAY_MAX 64
+
+/* Threads whose calls block, over one bare connection: the task bench_relay_pair() takes and gives back the
+ * lock of the thread's number. */
+struct bench_relay;
+
+struct bench_relay *bench_relay_new(struct redisContext *redis,
+                                    const struct bench_commands *commands, size_t count);
+bench_task bench_relay_pair;
+void bench_relay_free(struct bench_relay *relay);
 
 /* ------------------------------------------------------------------------------------------------
  * row_handoff.c, for row_sqlite.c too
