@@ -174,7 +174,8 @@ HF_API int hf_open(const char *uri, const struct hf_client_options *options,
  * Ends a client: acquires in progress return HF_ERR_CLOSED, what is held is released, within
  * close_timeout_ms together; what could not be released ends by its ttl. Handles that are still open
  * become inert: hf_release() only frees them, and their state is HF_RELEASED. NULL is allowed. In a
- * forked child only memory is freed. Blocks until calls on other threads have left. Returns NULL.
+ * forked child it does nothing (fork() has closed the descriptors). Blocks until calls on other threads
+ * have left. Returns NULL.
  */
 HF_API hf_client *hf_close(hf_client *client);
 
