@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The baseline: Holdfast's own scripts with arguments of the same sizes, on one connection, by hiredis and
- * nothing else: no lease, no deadline, no other thread, no second connection.
+ * The baseline: Holdfast's own scripts with arguments of the same sizes, on one connection, by
+ * hiredis and nothing else: no lease, no deadline, no other thread, no second connection.
  */
 #include <stdio.h>
 #include <stdlib.h>

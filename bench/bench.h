@@ -4,15 +4,16 @@
  *
  *   main.c      options; each row in a process of its own
  *   report.c    a result as a line of JSON; all results as a table
- *   tools.c     time, statistics, processes        server.c    a Redis server of our own, and its counters
+ *   tools.c     time, statistics, processes
+ *   server.c    a Redis server of our own, and its counters
  *   bare.c      the baseline: the same two scripts, sent by hiredis and nothing else
  *   crew.c      threads that do one thing over and over
  *   relay.c     threads that block, over one bare connection
  *   row_*.c     the rows
  *
- * Rules for a row: subject and baseline run in the same process and on the same server, in turns, after a
- * warm-up; connections of both are open all the time; the result is the median of the rounds' ratios. No row
- * fails because of a number: the number is reported.
+ * Rules for a row: subject and baseline run in the same process and on the same server, in turns,
+ * after a warm-up; connections of both are open all the time; the result is the median of the
+ * rounds' ratios. No row fails because of a number: the number is reported.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -109,8 +110,8 @@ struct bench_rounds {
 };
 
 void bench_rounds_add(struct bench_rounds *rounds, double subject, double baseline);
-/* The median of subject / baseline. `unit` is of the parts, `baseline` says what the baseline is; of `result`
- * only row, what, sense and target need to be set. */
+/* The median of subject / baseline. `unit` is of the parts, `baseline` says what the baseline is;
+ * of `result` only row, what, sense and target need to be set. */
 void bench_report_ratio(const struct bench *bench, const struct bench_result *result,
                         const struct bench_rounds *rounds, const char *unit, const char *baseline,
                         json_t *details);
@@ -169,16 +170,16 @@ void bench_load_scripts(struct redisContext *redis);
 /* Blocking, each one round trip; false: not as it should be. */
 bool bench_bare_acquire(struct redisContext *redis, const struct bench_commands *commands);
 bool bench_bare_release(struct redisContext *redis, const struct bench_commands *commands);
-/* Pairs done in so long, with `count` locks' pairs in flight: all acquires, then all releases. Pairs per
- * second. */
+/* Pairs done in so long, with `count` locks' pairs in flight: all acquires, then all releases.
+ * Pairs per second. */
 double bench_bare_batches(struct redisContext *redis, const struct bench_commands *commands,
                           size_t count, uint64_t ns);
 /* The same, but each lock's next command is sent as soon as its last one was answered. */
 double bench_bare_window(struct redisContext *redis, const struct bench_commands *commands,
                          size_t count, uint64_t ns);
 
-/* Calls of the script that renews, for `count` locks each: what it costs hiredis to format and send them and to
- * read the answers. */
+/* Calls of the script that renews, for `count` locks each: what it costs hiredis to format and send
+ * them and to read the answers. */
 struct bench_renewal;
 
 struct bench_renewal *bench_bare_renewal_new(size_t count);
@@ -195,8 +196,8 @@ struct bench_crew;
 typedef void bench_task(void *arg, size_t number);
 
 struct bench_crew *bench_crew_new(size_t threads, bench_task *task, void *arg);
-/* Lets all threads do the task over and over for so long; how often per second. `ret_counts`, if given, has
- * room for one number a thread. */
+/* Lets all threads do the task over and over for so long; how often per second. `ret_counts`, if
+ * given, has room for one number a thread. */
 double bench_crew_run(struct bench_crew *crew, uint64_t ns, uint64_t *ret_counts);
 void bench_crew_free(struct bench_crew *crew);
 
@@ -206,8 +207,8 @@ void bench_crew_free(struct bench_crew *crew);
 
 #define BENCH_RELAY_MAX 64
 
-/* Threads whose calls block, over one bare connection: the task bench_relay_pair() takes and gives back the
- * lock of the thread's number. */
+/* Threads whose calls block, over one bare connection: the task bench_relay_pair() takes and gives
+ * back the lock of the thread's number. */
 struct bench_relay;
 
 struct bench_relay *bench_relay_new(struct redisContext *redis,

@@ -2,9 +2,9 @@
 /*
  * holdfast-bench [--quick] [--json FILE] [--folder FOLDER] [--list] [ROW...]
  *
- * Each row runs in a process of its own, so that none finds the memory, threads and connections of another.
- * Its results come through a pipe, a line of JSON each. A row that cannot be measured is said to be so and
- * makes the exit code 1; a number never does.
+ * Each row runs in a process of its own, so that none finds the memory, threads and connections of
+ * another. Its results come through a pipe, a line of JSON each. A row that cannot be measured is
+ * said to be so and makes the exit code 1; a number never does.
  */
 #include <errno.h>
 #include <libgen.h>

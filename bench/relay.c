@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As many threads as one likes, each of which blocks until its command is answered, over one bare connection:
- * the least that a library can do whose calls block. One thread reads for all; the others sleep. It says what
- * putting threads to sleep and waking them costs on a machine, which no library of that kind can avoid.
+ * As many threads as one likes, each of which blocks until its command is answered, over one bare
+ * connection: the least that a library can do whose calls block. One thread reads for all; the
+ * others sleep. It says what putting threads to sleep and waking them costs on a machine, which no
+ * library of that kind can avoid.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -82,15 +83,18 @@ static void flush(struct bench_relay *relay)
     }
 }
 
-/* Takes what has come. Returns the words of those to wake; `self` is among the answered if its own is. */
+/* Takes what has come. Returns the words of those to wake; `self` is among the answered if its own
+ * is. */
 static size_t take_replies(struct bench_relay *relay, const struct op *self, atomic_int **words)
 {
-    void *reply = NULL;
+    redisReply *reply = NULL;
     size_t count = 0;
 
-    while (redisReaderGetReply(relay->redis->reader, &reply) == REDIS_OK && reply) {
+    while (redisReaderGetReply(relay->redis->reader, (void **)&reply) == REDIS_OK && reply) {
         struct op *op = relay->unanswered;
 
+        if (!op || reply->type == REDIS_REPLY_ERROR)
+            bench_die("the baseline got an answer that it did not expect");
         freeReplyObject(reply);
         relay->unanswered = op->next;
         if (!relay->unanswered)

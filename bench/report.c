@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results: a line of JSON each, and a table for people. docs/benchmarking.md says what the members are. */
+/* Results: a line of JSON each, and a table for people. docs/benchmarking.md says what the members
+ * are. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `holdfast run NAME -- true` against `flock FILE true`, in turns, from start to end of the process. */
+/* `holdfast run NAME -- true` against `flock FILE true`, in turns, from start to end of the
+ * process. */
 #include <stdio.h>
 #include <stdlib.h>
 

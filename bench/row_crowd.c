@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 101 processes want one lock: one has it, 100 wait. What do they send when it goes from one to the next?
+ * 101 processes want one lock: one has it, 100 wait. What do they send when it goes from one to the
+ * next?
  *
- * The server counts commands within scripts too, which tells the calls of the scripts apart: only a try that
- * is granted calls SET, only one that is busy calls PTTL, only a release that found its hold calls PUBLISH.
+ * The server counts commands within scripts too, which tells the calls of the scripts apart: only a
+ * try that is granted calls SET, only one that is busy calls PTTL, only a release that found its
+ * hold calls PUBLISH.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two processes hand one lock to and fro. The giver lets go only when the taker has been waiting for a while,
- * and asks for the lock again only after the taker has it, so every hand-off is from a holder to a sleeper.
- * Baseline, between the same two processes and at the same pace: one publishes on a channel that the other
- * listens to, and the other then sends one acquire script, as it has to after any wake-up.
+ * Two processes hand one lock to and fro. The giver lets go only when the taker has been waiting
+ * for a while, and asks for the lock again only after the taker has it, so every hand-off is from a
+ * holder to a sleeper. Baseline, between the same two processes and at the same pace: one publishes
+ * on a channel that the other listens to, and the other then sends one acquire script, as it has to
+ * after any wake-up.
  */
 #include <errno.h>
 #include <semaphore.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client that has nothing to do must not wake up: how often its threads do, with nothing held and with one
- * hold (which must be renewed, and shown to people). And how much memory `holdfast run` takes while it waits.
+ * A client that has nothing to do must not wake up: how often its threads do, with nothing held and
+ * with one hold (which must be renewed, and shown to people). And how much memory `holdfast run`
+ * takes while it waits.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What needs no store: to enter a lock that one holds, and to ask for a hold's state. Beside them what the
- * machine charges for less: a mutex that nobody else wants, and one look at the clock.
+ * What needs no store: to enter a lock that one holds, and to ask for a hold's state. Beside them
+ * what the machine charges for less: a mutex that nobody else wants, and one look at the clock.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -2,9 +2,10 @@
 /*
  * 100,000 locks held by one process: what renewing them costs, and how much memory they take.
  *
- * The program only sleeps meanwhile, so the process's time on processors is the library's: renewals and the
- * heartbeat of what people see. It is measured over one ttl at least, after all was announced. Beside it,
- * what bare hiredis uses to format and send the same renewals and to read the answers.
+ * The program only sleeps meanwhile, so the process's time on processors is the library's: renewals
+ * and the heartbeat of what people see. It is measured over one ttl at least, after all was
+ * announced. Beside it, what bare hiredis uses to format and send the same renewals and to read the
+ * answers.
  */
 #include <malloc.h>
 #include <poll.h>
@@ -110,7 +111,8 @@ static void fill(struct many *many)
     many->resident = resident() - resident_before;
 }
 
-/* Announcements come after the holds, 32 at a time; they end when the calls become as many as renewals are. */
+/* Announcements come after the holds, 32 at a time; they end when the calls become as many as
+ * renewals are. */
 static void await_quiet(const struct many *many, redisContext *redis)
 {
     double renewals = (double)many->count / BATCH * 3000.0 / (double)many->ttl_ms;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread takes a free lock and gives it back. Baseline: the same two scripts as two bare round trips. */
+/* One thread takes a free lock and gives it back. Baseline: the same two scripts as two bare round
+ * trips. */
 #include <stdio.h>
 
 #include <hiredis/hiredis.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 64 threads of one client, each on a lock of its own. Baseline: one thread that keeps 64 such pairs in flight
- * on one connection, in whichever of two ways is the faster one.
+ * 64 threads of one client, each on a lock of its own. Baseline: one thread that keeps 64 such
+ * pairs in flight on one connection, in whichever of two ways is the faster one.
  *
- * That thread never sleeps while there is an answer to be read; 64 threads that call something that blocks do,
- * twice a pair. So beside it, for the record, 64 threads that share one bare connection (relay.c): what is
- * left of the baseline when nothing is done but that.
+ * That thread never sleeps while there is an answer to be read; 64 threads that call something that
+ * blocks do, twice a pair. So beside it, for the record, 64 threads that share one bare connection
+ * (relay.c): what is left of the baseline when nothing is done but that.
  */
 #include <stdio.h>
 

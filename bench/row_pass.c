@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 16 threads of one process want one lock. Baseline: one thread that takes a free lock, the same client. */
+/* 16 threads of one process want one lock. Baseline: one thread that takes a free lock, the same
+ * client. */
 #include <stdio.h>
 
 #include <hiredis/hiredis.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedded store, for the record: a free lock, a hand-off between two processes, the cost of opening. */
+/* The embedded store, for the record: a free lock, a hand-off between two processes, the cost of
+ * opening. */
 #include <stdio.h>
 
 #include "bench.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timing wheel with 1,000,000 timers in it. Two questions: what a timer costs that comes and goes (a hold
- * that is taken and given back), and what it costs to move one of the million (a renewal), whose memory, and
- * its neighbours', is in no cache. Beside the second, what the same costs in a bare list: the price of memory.
+ * The timing wheel with 1,000,000 timers in it. Two questions: what a timer costs that comes and
+ * goes (a hold that is taken and given back), and what it costs to move one of the million (a
+ * renewal), whose memory, and its neighbours', is in no cache. Beside the second, what the same
+ * costs in a bare list: the price of memory.
  */
 #include <stdlib.h>
 
@@ -29,8 +30,8 @@ static hfi_time some_time(struct yard *yard)
     return yard->now + bench_random(&yard->random) % SPAN;
 }
 
-/* Each is added, and taken out again FRESH steps later. After each step the next time is asked for, as the
- * runtime does. */
+/* Each is added, and taken out again FRESH steps later. After each step the next time is asked for,
+ * as the runtime does. */
 static double come_and_go(struct yard *yard, size_t times)
 {
     uint64_t start = bench_now();
