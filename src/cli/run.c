@@ -103,6 +103,8 @@ static int run_main(int argc, char **argv)
     if (code == CLI_EXIT_OK)
         code = run_with_store(&run);
     hfi_cli_store_close(&run.store);
+    if (run.key && code == CLI_EXIT_SIGNAL + run.key)
+        hfi_cli_die_of(run.key);
     return code;
 }
 

@@ -27,6 +27,7 @@ struct cli_run {
     hf_hold *hold;
     uint64_t began_ns; /* to wait */
     int alarm;
+    int key; /* INT or QUIT from the terminal ended the command, or the waiting: we end by it too */
 };
 
 /* The command and what watches it. */
@@ -40,6 +41,7 @@ struct cli_job {
     uint64_t step_ns;   /* how long until the next look after that */
     uint64_t linger_ns; /* the command has ended; the rest of its group is waited for until then */
     uint64_t nag_ns;    /* when to say that the group does not end */
+    int key;            /* INT or QUIT came to us from the terminal, and was passed on */
     bool told;          /* a signal that asked us to end was passed on */
     bool stop_asked;    /* TSTP was sent to us and passed on */
     bool unguarded;     /* no guard could be had: the command is being ended */

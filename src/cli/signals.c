@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals through a descriptor. See signals.h. */
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/message.h"
 #include "cli/signals.h"
 
@@ -62,6 +64,25 @@ void hfi_cli_signals_restore(const struct cli_signals *signals)
 bool hfi_cli_signal_ends(int number)
 {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
+bool hfi_cli_signal_is_key(const struct cli_signal *signal)
+{
+    return signal->from_kernel && (signal->number == SIGINT || signal->number == SIGQUIT);
+}
+
+void hfi_cli_die_of(int number)
+{
+    static const struct rlimit none = { 0, 0 };
+    sigset_t one;
+
+    setrlimit(RLIMIT_CORE, &none);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(CLI_EXIT_SIGNAL +
+          number); /* not reached: its disposition is the default, or it had not come */
 }
 
 bool hfi_cli_stop_self(int number, bool everyone)

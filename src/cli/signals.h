@@ -28,6 +28,10 @@ bool hfi_cli_signals_init(struct cli_signals *signals);
 bool hfi_cli_signals_next(const struct cli_signals *signals, struct cli_signal *ret_signal);
 /* In a forked child, just before exec: as we were started. Async-signal-safe. */
 void hfi_cli_signals_restore(const struct cli_signals *signals);
+/* A key that ends: INT or QUIT, from the terminal. */
+bool hfi_cli_signal_is_key(const struct cli_signal *signal);
+/* Ends this process by the signal itself, without a core. Does not return. */
+void hfi_cli_die_of(int number);
 /* Does it ask us to end: TERM, INT, HUP, QUIT? */
 bool hfi_cli_signal_ends(int number);
 /*

@@ -19,9 +19,13 @@
 #include "cli/message.h"
 #include "cli/run.h"
 
-static void pass_on(struct cli_job *job, int number)
+static void pass_on(struct cli_job *job, const struct cli_signal *signal)
 {
+    int number = signal->number;
+
     hfi_cli_child_signal(&job->child, number);
+    if (hfi_cli_signal_is_key(signal))
+        job->key = number;
     if (!hfi_cli_signal_ends(number))
         return;
     job->told = true;
@@ -39,7 +43,7 @@ static void handle_signals(struct cli_job *job)
         else if (signal.number == SIGTSTP)
             hfi_cli_job_stop(job);
         else if (signal.number != SIGCHLD)
-            pass_on(job, signal.number);
+            pass_on(job, &signal);
     }
 }
 
@@ -137,8 +141,26 @@ static int begin(struct cli_job *job)
     return code;
 }
 
+/*
+ * A key on the terminal ended the command. A shell goes on with its loop or script when a child has merely
+ * exited after ^C, so we end by the signal, once all is given back; and whoever else is of our job would have
+ * had it too, had the command not been in front of us.
+ */
+static void heed_key(struct cli_job *job)
+{
+    int number = job->child.signal;
+
+    if ((number != SIGINT && number != SIGQUIT) || job->lease.ending != CLI_ENDING_NONE ||
+        !(job->terminal.given || job->key == number))
+        return;
+    job->run->key = number;
+    if (job->terminal.given)
+        kill(0, number);
+}
+
 static void finish(struct cli_job *job)
 {
+    heed_key(job);
     hfi_cli_terminal_take(&job->terminal, job->child.signal != 0);
     hfi_cli_guard_dismiss(&job->guard);
     hfi_cli_child_reap(&job->child);

@@ -195,8 +195,12 @@ static void events(struct waiting *waiting)
 }
 
 /* The second one does not wait for the store any more. */
-static void ending_signal(struct waiting *waiting, int number)
+static void ending_signal(struct waiting *waiting, const struct cli_signal *signal)
 {
+    int number = signal->number;
+
+    if (hfi_cli_signal_is_key(signal))
+        waiting->run->key = number;
     if (waiting->ended_by) {
         waiting->over = true;
         waiting->code = CLI_EXIT_SIGNAL + number;
@@ -216,7 +220,7 @@ static void signals(struct waiting *waiting)
 
     while (hfi_cli_signals_next(&waiting->run->signals, &signal)) {
         if (hfi_cli_signal_ends(signal.number))
-            ending_signal(waiting, signal.number);
+            ending_signal(waiting, &signal);
         else if (signal.number == SIGTSTP)
             hfi_cli_stop_self(SIGTSTP, false);
     }

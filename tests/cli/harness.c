@@ -206,6 +206,13 @@ bool h_is_redis(void)
     return server > 0;
 }
 
+void h_server_stop(bool stop)
+{
+    kill(server, stop ? SIGSTOP : SIGCONT);
+    if (stop)
+        h_wait_state(server, 'T');
+}
+
 int h_port(void)
 {
     return server_port;
@@ -539,6 +546,8 @@ int h_teardown(void **state)
     uint64_t end = h_now_ms() + H_PATIENCE_MS;
 
     (void)state;
+    if (server > 0)
+        h_server_stop(false);
     while (reap_children(0) > 0) {
         if (h_now_ms() > end) {
             while (reap_children(SIGKILL) > 0) /* the next test shall have a chance */

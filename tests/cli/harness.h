@@ -58,6 +58,8 @@ const char *h_store(void);
 bool h_is_redis(void);
 /* Sends a command, inline as in telnet, to the server's database of this test; the reply's first line. */
 const char *h_redis(const char *command);
+/* Stops the server by SIGSTOP, or continues it. */
+void h_server_stop(bool stop);
 /* The port of the server, for redis. */
 int h_port(void);
 

@@ -115,6 +115,88 @@ static void renewals_keep_the_hold_for_many_ttls(void **state)
     assert_string_equal(p.err_text, "");
 }
 
+/* The server answers no more: TERM a third of the ttl before the deadline, and KILL at the deadline. */
+static void a_server_that_is_silent_ends_the_command_in_time(void **state)
+{
+    uint64_t silent;
+    long long last = 0;
+    FILE *file;
+
+    (void)state;
+    if (!h_is_redis())
+        skip();
+    H_START(&p, 0, "holdfast", "run", "--ttl", "3s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
+    h_expect(&p, "ready");
+    h_server_stop(true);
+    h_expect(&p, "signal 15\n");
+    assert_int_equal(h_finish(&p), 76);
+    assert_non_null(
+        strstr(p.err_text, "the lock 'x' could not be renewed and would soon be lost; ending"));
+    h_server_stop(false);
+
+    H_START(&p, 0, "holdfast", "run", "--ttl", "2s", "y", "--", "sh", "-c",
+            "trap '' TERM; exec \"$0\" tick \"$1\"", HF_TEST_BIN "/cli_probe", h_path("ticks"));
+    h_expect(&p, "ticking");
+    h_server_stop(true);
+    silent = h_now_ms();
+    assert_int_equal(h_finish(&p), 76);
+    file = fopen(h_path("ticks"), "re");
+    assert_int_equal(fscanf(file, "%lld", &last), 1);
+    fclose(file);
+    assert_true(last <= (long long)silent + 2000); /* no later than the lease in the server */
+    h_server_stop(false);
+}
+
+static void a_server_that_is_back_in_time_does_no_harm(void **state)
+{
+    (void)state;
+    if (!h_is_redis())
+        skip();
+    H_START(&p, 0, "holdfast", "run", "--ttl", "10s", "x", "--", HF_TEST_BIN "/cli_probe",
+            "signals");
+    h_expect(&p, "ready");
+    h_server_stop(true);
+    h_sleep_ms(1500);
+    h_server_stop(false);
+    h_sleep_ms(500);
+    assert_false(h_has(&p, "signal"));
+    kill(p.pid, SIGTERM);
+    assert_int_equal(h_finish(&p), 40);
+}
+
+static void waiting_outlives_a_silent_server(void **state)
+{
+    int code;
+
+    (void)state;
+    if (!h_is_redis())
+        skip();
+    H_START(&q, 0, "holdfast", "run", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    h_expect(&q, "ready");
+    H_START(&p, 0, "holdfast", "run", "-v", "x", "--", "echo", "ran");
+    h_expect_err(&p, "waiting for 'x'");
+    h_server_stop(true);
+    h_sleep_ms(3000);
+    h_server_stop(false);
+    kill(q.pid, SIGTERM);
+    assert_int_equal(h_finish(&q), 40);
+    assert_int_equal(h_finish(&p), 0);
+    assert_string_equal(p.out_text, "ran\n");
+    /* but not for longer than we may wait */
+    H_START(&q, 0, "holdfast", "run", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    h_expect(&q, "ready");
+    H_START(&p, 0, "holdfast", "run", "-v", "--wait", "2s", "x", "--", "echo", "ran");
+    h_expect_err(&p, "waiting for 'x'");
+    h_server_stop(true);
+    code = h_finish(&p);
+    assert_true(code == 69 ||
+                code == 75); /* the store is not there; or what was known last: busy */
+    h_server_stop(false);
+    kill(q.pid, SIGTERM);
+    assert_int_equal(h_finish(&q), 40);
+}
+
 /* A job that was stopped, by TSTP to holdfast, for longer than the ttl: ended, not resumed. */
 static void a_job_stopped_for_longer_than_the_ttl_is_not_resumed(void **state)
 {
@@ -202,6 +284,9 @@ int main(int argc, char **argv)
         TEST(on_lost_ignore_lets_it_run_and_says_so),
         TEST(max_hold_ends_the_command_with_76),
         TEST(renewals_keep_the_hold_for_many_ttls),
+        TEST(a_server_that_is_silent_ends_the_command_in_time),
+        TEST(a_server_that_is_back_in_time_does_no_harm),
+        TEST(waiting_outlives_a_silent_server),
         TEST(a_job_stopped_for_longer_than_the_ttl_is_not_resumed),
         TEST(a_job_stopped_for_a_while_goes_on),
         TEST(a_stopped_job_that_lost_its_lock_is_ended),

@@ -464,6 +464,32 @@ static void signals_end_the_waiting(void **state)
     assert_int_equal(h_finish(&q), 40);
 }
 
+/* However few there are: it works, or one line says why not, and nothing is left. */
+static void want_of_descriptors_is_told(void **state)
+{
+    int worked = 0, told = 0;
+
+    (void)state;
+    for (int limit = 4; limit <= 40; limit++) {
+        char command[64];
+        int code;
+
+        snprintf(command, sizeof command, "ulimit -n %d; exec \"$0\" run -n x true", limit);
+        code = H_RUN(&p, "sh", "-c", command, HF_TEST_COMMAND);
+        if (code == 0) {
+            worked++;
+        } else if (code == 69 || code == 71) {
+            assert_non_null(strstr(p.err_text, "holdfast: "));
+            told++;
+        } else if (code != 127) { /* the dynamic linker needs one, too */
+            fail_msg("%d descriptors: code %d: %s", limit, code, p.err_text);
+        }
+    }
+    assert_true(worked > 0);
+    assert_true(told > 0);
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "x", "true"), 0);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Messages
  */
@@ -584,6 +610,7 @@ int main(int argc, char **argv)
         TEST(what_ignores_term_is_left_behind_after_kill_after),
         TEST(a_stopped_command_hears_term_too),
         TEST(signals_end_the_waiting),
+        TEST(want_of_descriptors_is_told),
         TEST(verbose_tells_of_the_wait_and_the_hold),
         TEST(passwords_are_nowhere_to_be_seen),
     };

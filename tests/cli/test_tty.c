@@ -93,6 +93,54 @@ static void a_key_reaches_the_command_once(void **state)
     leave_shell();
 }
 
+static void a_key_ends_the_loop_and_the_script_around_it(void **state)
+{
+    (void)state;
+    start_shell();
+    type("for i in 1 2 3; do $H run x -- sh -c 'echo begun-$((1+1)); exec sleep 1000'; echo "
+         "again-$((2+2)); done");
+    h_expect(&p, "begun-2");
+    h_type(&p, "\003");
+    expect_code("code=130.");
+    assert_false(h_has(&p, "again-4"));
+    type("bash -c '$H run x -- sh -c \"echo begun-3; exec sleep 1000\"; echo survived-$((2+2))'");
+    h_expect(&p, "begun-3");
+    h_type(&p, "\003");
+    expect_code("code=130.");
+    assert_false(h_has(&p, "survived-4"));
+    /* also while it waits */
+    H_START(&q, 0, "holdfast", "run", "x", "--", HF_TEST_BIN "/cli_probe", "signals");
+    h_expect(&q, "ready");
+    type("for i in 1 2 3; do $H run -v x -- true; echo again-$((2+2)); done");
+    h_expect(&p, "waiting for 'x'");
+    h_type(&p, "\003");
+    expect_code("code=130.");
+    assert_false(h_has(&p, "again-4"));
+    kill(q.pid, SIGTERM);
+    h_finish(&q);
+    leave_shell();
+}
+
+static void a_lock_inside_a_lock_is_stopped_and_continued(void **state)
+{
+    (void)state;
+    start_shell();
+    type("$H run outer -- $H run inner -- sed -u s/^/got:/");
+    type("one");
+    h_expect(&p, "got:one");
+    for (int i = 0; i < 2; i++) {
+        h_type(&p, "\032");
+        h_expect(&p, "Stopped");
+        h_expect(&p, PROMPT);
+        type("fg");
+        type("two");
+        h_expect(&p, "got:two");
+    }
+    h_type(&p, "\003");
+    expect_code("code=130.");
+    leave_shell();
+}
+
 static void a_job_is_stopped_and_continued(void **state)
 {
     (void)state;
@@ -327,6 +375,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(the_command_reads_the_keyboard),
         TEST(a_key_reaches_the_command_once),
+        TEST(a_key_ends_the_loop_and_the_script_around_it),
+        TEST(a_lock_inside_a_lock_is_stopped_and_continued),
         TEST(a_job_is_stopped_and_continued),
         TEST(a_stopped_job_goes_on_in_the_background),
         TEST(a_background_start_leaves_the_terminal_alone),
