@@ -201,10 +201,14 @@ void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
         return;
     if (is_waiting(gate) && gate->once_len == 0)
         return;
+    gate->refs++; /* the last waiter's owner id must not take the gate with it */
     while (gate->queue && !start_try(engine, now, gate)) {
         hfi_presence_mark(engine, now, gate);
         hfi_gate_finish(engine, gate->queue, HF_ERR_NO_MEMORY);
     }
+    gate->refs--;
+    if (!gate->queue)
+        rest(engine, now, gate);
 }
 
 /* The last try was busy: watch, try again, sleep. */

@@ -296,8 +296,9 @@ static void event_sizes(void **state)
         size_t size;
         enum hf_event_type type;
         int error;
+        hf_hold *hold;
         char guard[64];
-    } old = { .size = offsetof(struct hf_event, hold) };
+    } old = { .size = offsetof(struct hf_event, cookie) };
     struct hf_event bad = { 0 };
 
     (void)state;
@@ -308,7 +309,8 @@ static void event_sizes(void **state)
     AWAIT(hf_next(a, (struct hf_event *)(void *)&old) == 1);
     assert_int_equal(old.type, HF_EVENT_ACQUIRED);
     assert_int_equal(old.guard[0], 'g');
-    hf_close(a); /* with the hold in nobody's hands: it is given back */
+    give(old.hold);
+    hf_close(a);
 }
 
 static const struct CMUnitTest TESTS[] = {
