@@ -325,7 +325,10 @@ int hfi_job_fill_list(struct hfi_job *job)
         if (!tell(job, entry))
             return HF_ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->lock[i].waiter_count < 2)
+            continue; /* without any there is no array */
         qsort(list->lock[i].waiter, list->lock[i].waiter_count, sizeof(struct hf_holder), by_age);
+    }
     return list->count == 0 && job->query->request.op == HFI_OP_INSPECT ? HF_ERR_NOT_FOUND : HF_OK;
 }
