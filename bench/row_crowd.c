@@ -123,7 +123,7 @@ static void await_crowd(redisContext *redis)
 void bench_crowd(const struct bench *bench)
 {
     struct square *square = bench_share(sizeof *square);
-    uint64_t still_ns = (bench->quick ? 2 : 4) * SEC, busy_ns = (bench->quick ? 3 : 10) * SEC;
+    uint64_t still_ns = (bench->quick ? 1 : 4) * SEC, busy_ns = (bench->quick ? 3 : 10) * SEC;
     struct counts still, busy;
     pid_t pids[WAITING + 1];
     struct bench_server server;

@@ -64,7 +64,7 @@ static void report_wakeups(const struct bench *bench, const char *store, bool ho
 /* A pair first, so that threads and connections are there; then what lingers may pass. */
 static void idle_client(const struct bench *bench, const char *store, const char *uri)
 {
-    uint64_t free_ns = (bench->quick ? 2 : 6) * SEC, held_ns = (bench->quick ? 3 : 21) * SEC;
+    uint64_t free_ns = (bench->quick ? 2 : 6) * SEC, held_ns = (bench->quick ? 2 : 21) * SEC;
     hf_client *client = bench_open(uri);
     hf_hold *hold = NULL;
 
