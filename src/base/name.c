@@ -37,8 +37,13 @@ bool hfi_text_ok(const char *s, size_t len)
     const unsigned char *u = (const unsigned char *)s;
 
     for (size_t i = 0; i < len;) {
-        size_t n = hfi_utf8_length(s + i, len - i);
+        size_t n;
 
+        if (u[i] >= 0x20 && u[i] < 0x7f) {
+            i++; /* nearly always */
+            continue;
+        }
+        n = hfi_utf8_length(s + i, len - i);
         if (n == 0 || u[i] < 0x20 || u[i] == 0x7f || (u[i] == 0xc2 && u[i + 1] < 0xa0))
             return false;
         i += n;

@@ -178,6 +178,7 @@ static bool start_try(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
     if (gate->wait) {
         set_phase(engine, gate->wait, HFI_PHASE_IDLE, HF_TIME_NEVER);
         gate->wait->wake_pending = false;
+        gate->wait->yield_until_ns = 0;
     }
     hfi_hold_move(engine, hold, HFI_HOLD_TRYING);
     hfi_engine_submit(engine, now, &hold->lease.request, HFI_OP_TRY, hfi_hold_ttl(hold));

@@ -110,16 +110,26 @@ static void kick(hf_client *client, int number)
         ;
 }
 
+/* It is no longer among those that sleep, whenever it comes to run. */
+static void wake_sleeper(hf_client *client, struct hfi_call *call)
+{
+    DL_DELETE(client->sleepers, call);
+    call->sleeping = false;
+    if (!call->parker)
+        return; /* it looks by itself */
+    if (client->posts < HFI_POSTS_MAX)
+        client->post[client->posts++] = call->parker;
+    else
+        sem_post(&call->parker->semaphore);
+}
+
 void hfi_call_wake(hf_client *client, struct hfi_call *call)
 {
     if (call->driving >= 0)
         kick(client, call->driving);
-    else if (!call->sleeping || !call->parker)
-        return; /* it runs, or looks by itself */
-    else if (client->posts < HFI_POSTS_MAX)
-        client->post[client->posts++] = call->parker;
-    else
-        sem_post(&call->parker->semaphore);
+    else if (call->sleeping)
+        wake_sleeper(client, call);
+    /* else it runs, and will see */
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -167,7 +177,7 @@ static struct hfi_call *sleeper_for(hf_client *client, int number)
 
 bool hfi_caller_wants(hf_client *client, int number)
 {
-    return sleeper_for(client, number) != NULL;
+    return client->channel[number].called || sleeper_for(client, number);
 }
 
 static void hand_on(hf_client *client, int number)
@@ -180,18 +190,21 @@ static void hand_on(hf_client *client, int number)
         return;
     if (channel->driver == HFI_CALLER || (channel->driver == HFI_BACKGROUND && number == 0))
         return;
+    if (channel->called)
+        return; /* somebody is on the way */
     call = sleeper_for(client, number);
     if (channel->driver == HFI_BACKGROUND) {
         if (call)
             hfi_thread_kick(client); /* it leaves the channel to the caller */
     } else if (call) {
+        channel->called = call;
         hfi_call_wake(client, call);
     } else if (!client->is_wire && number == 0) {
         pthread_cond_signal(&client->worker_cond);
     } else if (expects) {
         hfi_thread_kick(client);
     } else {
-        hfi_thread_wake_by(client, hfi_now() + HFI_ORPHAN_NS);
+        hfi_thread_wake_by(client, client->listen_ns);
     }
 }
 
@@ -216,16 +229,22 @@ struct waiting {
 
 static void stop_waiting(struct waiting *waiting)
 {
+    hf_client *client = waiting->client;
     struct hfi_call *call = waiting->call;
 
-    waiting->client->unsettled = true;
+    client->unsettled = true;
     if (waiting->number >= 0) {
-        waiting->client->channel[waiting->number].driver = HFI_NOBODY;
+        client->channel[waiting->number].driver = HFI_NOBODY;
         call->driving = -1;
-    } else {
-        DL_DELETE(waiting->client->sleepers, call);
-        call->sleeping = false;
     }
+    if (waiting->number == 1)
+        client->listen_ns = hfi_now() + HFI_ORPHAN_NS;
+    if (call->sleeping)
+        DL_DELETE(client->sleepers, call);
+    call->sleeping = false;
+    for (int number = 0; number < HFI_LINK_MAX; number++)
+        if (client->channel[number].called == call)
+            client->channel[number].called = NULL;
 }
 
 /* The thread is being cancelled: the acquire is abandoned, and what it got meanwhile is given back. */

@@ -23,8 +23,13 @@ static void init_fds(hf_client *client)
 static void init_locks(hf_client *client)
 {
     pthread_condattr_t attributes;
+    pthread_mutexattr_t kind;
 
-    pthread_mutex_init(&client->lock, NULL);
+    /* It is held for less than a microsecond: a moment's spinning is cheaper than a sleep. */
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&client->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
     pthread_cond_init(&client->worker_cond, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

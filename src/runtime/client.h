@@ -102,10 +102,11 @@ struct hfi_channel {
     struct hfi_socket *socket; /* NULL: none */
     bool connecting;
     bool writing;
-    bool blocked;     /* the socket takes no more: poll for POLLOUT */
-    int driver;       /* HFI_NOBODY, HFI_CALLER, HFI_BACKGROUND */
-    int kick_fd;      /* wakes a caller that drives; -1 until it is needed */
-    hfi_time used_ns; /* last sign of life */
+    bool blocked;            /* the socket takes no more: poll for POLLOUT */
+    int driver;              /* HFI_NOBODY, HFI_CALLER, HFI_BACKGROUND */
+    struct hfi_call *called; /* a sleeper that was woken to drive it, and has not run yet */
+    int kick_fd;             /* wakes a caller that drives; -1 until it is needed */
+    hfi_time used_ns;        /* last sign of life */
     struct hfi_lookup *lookup;
     const struct addrinfo *address; /* the one that is tried, or the next */
     char *input;
@@ -138,8 +139,8 @@ struct hf_client {
     unsigned handles;    /* not yet freed; they keep the memory of a closed client */
     pthread_cond_t left; /* closing: `inside` went down, or the engine became quiet */
     bool closed;         /* hf_close() has been called */
-    bool dissolving;     /* and nobody is inside any more: late releases wait until it is finished */
-    bool finished;       /* and is done: only handles keep the memory */
+    bool dissolving; /* and nobody is inside any more: late releases wait until it is finished */
+    bool finished;   /* and is done: only handles keep the memory */
     atomic_uint posting; /* threads that let go of the lock and are yet to post */
 
     pthread_t thread, worker;
@@ -147,7 +148,8 @@ struct hf_client {
     int thread_fd; /* wakes the background thread */
     int timer_fd;
     pthread_cond_t worker_cond;
-    hfi_time wakes_ns; /* when the background thread wakes by itself, at the latest */
+    hfi_time listen_ns; /* when it listens to the wake-up channel, if no caller does until then */
+    hfi_time wakes_ns;  /* when the background thread wakes by itself, at the latest */
 
     struct hfi_async *asyncs; /* in progress */
     struct hfi_async *events; /* done, not yet taken */
@@ -223,7 +225,7 @@ void hfi_call_wait(hf_client *client, struct hfi_call *call);
 void hfi_call_wake(hf_client *client, struct hfi_call *call);
 /* Finds somebody for each channel that needs a driver: a caller that sleeps, else the background. */
 void hfi_hand_on(hf_client *client);
-/* Some caller that sleeps wants to drive it. */
+/* Some caller wants to drive it: one that sleeps, or was woken for it. */
 bool hfi_caller_wants(hf_client *client, int number);
 /* Every call begins and ends with these; in between a thread can only be cancelled while an acquire sleeps or
  * polls. HF_OK with the lock taken; or HF_ERR_FORKED, HF_ERR_CLOSED. */

@@ -53,7 +53,8 @@ static void take_channels(hf_client *client, struct hfi_reading *reading, struct
 {
     for (int number = 0; number < HFI_LINK_MAX; number++) {
         struct hfi_channel *channel = &client->channel[number];
-        bool needed = number == 1 || hfi_channel_expects(client, number);
+        bool needed =
+            hfi_channel_expects(client, number) || (number == 1 && hfi_now() >= client->listen_ns);
 
         fds[number] = (struct pollfd){ .fd = -1 };
         reading[number] = (struct hfi_reading){ .fd = -1 };
@@ -97,6 +98,15 @@ static void leave_channels(hf_client *client, struct hfi_reading *reading)
     }
 }
 
+/* When nobody listens to the wake-up channel and somebody should. */
+static hfi_time listening_time(hf_client *client)
+{
+    bool left = client->channel[1].driver == HFI_NOBODY && hfi_channel_can_be_polled(client, 1) &&
+                !hfi_caller_wants(client, 1);
+
+    return left ? client->listen_ns : HF_TIME_NEVER;
+}
+
 /* Sleeps until something is to be done. With the lock, which it lets go of meanwhile. */
 static void rest(hf_client *client)
 {
@@ -107,7 +117,7 @@ static void rest(hf_client *client)
     take_channels(client, reading, fds);
     fds[HFI_LINK_MAX] = (struct pollfd){ .fd = client->thread_fd, .events = POLLIN };
     fds[HFI_LINK_MAX + 1] = (struct pollfd){ .fd = client->timer_fd, .events = POLLIN };
-    client->wakes_ns = hfi_next_time(client);
+    client->wakes_ns = hfi_time_min(hfi_next_time(client), listening_time(client));
     set_timer(client->timer_fd, client->wakes_ns);
     hfi_unlock(client);
     while (poll(fds, HFI_LINK_MAX + 2, -1) < 0 && errno == EINTR)

@@ -286,8 +286,7 @@ bool hfi_redis_expects(struct hfi_store *store, unsigned number)
     struct hfi_redis *redis = redis_of(store);
 
     return redis->link[number].state == HFI_LINK_GREETING ||
-           (number == HFI_REDIS_COMMANDS ? redis->sent != NULL
-                                         : redis->confirm_by != HF_TIME_NEVER);
+           (number == HFI_REDIS_COMMANDS ? redis->sent != NULL : redis->unconfirmed > 0);
 }
 
 /* ------------------------------------------------------------------------------------------------

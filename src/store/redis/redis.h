@@ -124,8 +124,9 @@ struct hfi_redis {
     struct hfi_subscription *subscriptions; /* by channel */
     struct hfi_subscription *to_send;
     struct hfi_watch *woken;
-    hfi_time confirm_by; /* a lower bound of the deadlines of unconfirmed watches */
-    hfi_time heard_ns;   /* wake-up connection: last sign of life */
+    hfi_time confirm_by;  /* a lower bound of the deadlines of unconfirmed watches */
+    hfi_time heard_ns;    /* wake-up connection: last sign of life */
+    unsigned unconfirmed; /* channels whose SUBSCRIBE was sent */
     bool pinged;
     unsigned version; /* of the server: 602 is 6.2; 0: not said */
     bool is_master;   /* while greeting */

@@ -184,6 +184,7 @@ void hfi_redis_encode_subscriptions(struct hfi_redis *redis, struct hfi_resp *re
             continue;
         }
         sub->stage = HFI_SUB_SENT;
+        redis->unconfirmed++;
         set_to_send(redis, sub, false);
     }
 }
@@ -195,6 +196,7 @@ static void confirmed(struct hfi_redis *redis, struct hfi_subscription *sub)
     if (sub->stage != HFI_SUB_SENT)
         return;
     sub->stage = HFI_SUB_ACTIVE;
+    redis->unconfirmed--;
     DL_FOREACH (sub->watches, watch) {
         if (watch->request.outcome == HFI_PENDING)
             hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
@@ -241,6 +243,7 @@ void hfi_redis_unsubscribed(struct hfi_redis *redis)
 {
     struct hfi_subscription *sub, *tmp;
 
+    redis->unconfirmed = 0;
     HASH_ITER (hh, redis->subscriptions, sub, tmp) {
         if (sub->stage == HFI_SUB_LEAVING) {
             discard(redis, sub);
