@@ -105,8 +105,9 @@ static int family(int escape)
         for (;;)
             pause();
     }
-    if (read(ends[0], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1)
-        return 1;
+    for (int i = 0; i < 2; i++)
+        if (read(ends[0], &byte, 1) != 1)
+            return 1;
     printf("complete\n");
     fflush(stdout);
     for (;;)

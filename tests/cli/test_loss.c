@@ -111,7 +111,7 @@ static void max_hold_ends_the_command_with_76(void **state)
 static void renewals_keep_the_hold_for_many_ttls(void **state)
 {
     (void)state;
-    assert_int_equal(H_RUN(&p, "holdfast", "run", "--ttl", "600ms", "x", "--", "sleep", "3"), 0);
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "--ttl", "2s", "x", "--", "sleep", "7"), 0);
     assert_string_equal(p.err_text, "");
 }
 
