@@ -482,8 +482,6 @@ static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
 
     hold->waiter = NULL;
     gate->passes = 0;
-    hold->token_next = hold->lease.token;
-    hold->token_last = hold->lease.token + hold->lease.tokens - 1;
     hold->ceiling_ns = HF_TIME_NEVER;
     hfi_hold_set_deadline(hold, deadline);
     hfi_hold_move(engine, hold, HFI_HOLD_HELD);

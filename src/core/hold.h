@@ -45,6 +45,7 @@ struct hfi_handle {
 
 enum hfi_news { HFI_NEWS_NONE, HFI_NEWS_AT_RISK, HFI_NEWS_LOST };
 
+/* lease.token and lease.tokens are, from the grant on, the next token to give and how many there are left. */
 struct hfi_hold {
     struct hfi_lease lease;                 /* first member */
     struct hfi_hold *prev, *next;           /* the engine's list of all holds */
@@ -53,29 +54,30 @@ struct hfi_hold {
     struct hfi_timer timer;
     _Atomic(hfi_time) deadline_ns; /* read by any thread without the lock */
     _Atomic(int) state;            /* enum hfi_hold_state; likewise */
+    uint32_t pins; /* renewals in flight that point here: any number of threads can verify it */
 
-    hfi_time sent_ns;                /* of the last confirmed request */
-    hfi_time renew_ns;               /* when to renew; HF_TIME_NEVER: not any more */
-    hfi_time look_ns;                /* when to ask, besides; HF_TIME_NEVER: no need */
-    hfi_time expiry_ns;              /* RELEASING: when the store has forgotten it by itself */
-    uint64_t token_next, token_last; /* what is left of the block of tokens */
+    hfi_time sent_ns;  /* of the last confirmed request */
+    hfi_time renew_ns; /* when to renew; HF_TIME_NEVER: not any more */
+    hfi_time look_ns;  /* when to ask, besides; HF_TIME_NEVER: no need */
 
-    struct hfi_waiter *waiter; /* TRYING: on whose behalf; NULL when that one has left */
-    struct hfi_releaser *releaser;
+    union { /* there can be 100,000 holds: what is never there together shares its place */
+        struct hfi_waiter *waiter;     /* TRYING: on whose behalf; NULL when that one has left */
+        struct hfi_releaser *releaser; /* RELEASING: who is to be told; NULL: nobody */
+    };
+    union {
+        hfi_time ceiling_ns; /* HELD, AT_RISK: the deadline never goes past this */
+        hfi_time expiry_ns;  /* RELEASING: when the store has forgotten it by itself */
+    };
 
     /* The claim. No handles in HELD: the hold is free inside this process (parked). */
     struct hfi_handle *handles;
-    uint64_t owner;      /* who, in this process */
-    hfi_time since_ns;   /* when the claim began */
-    hfi_time ceiling_ns; /* the deadline never goes past this */
-    char *label;         /* owned; also lease.label */
-
-    uint32_t pins; /* renewals in flight that point here: any number of threads can verify it */
+    uint64_t owner;    /* who, in this process */
+    hfi_time since_ns; /* when the claim began */
+    char *label;       /* owned; also lease.label */
     uint8_t owner_kind;
     uint8_t news;     /* enum hfi_news: not yet told */
     bool fixed;       /* a fixed lease: never renewed */
     bool renewing;    /* in a batch of the watchdog */
-    bool was_lost;    /* it was LOST before it was RELEASING */
     bool repeated;    /* a release went out before and its outcome is unknown */
     bool store_knows; /* RELEASING: the store may still have it */
 };

@@ -46,7 +46,7 @@ static bool can_pass(const struct hfi_engine *engine, const struct hfi_hold *hol
     const struct hfi_gate *gate = hold->gate;
 
     return hfi_hold_state_of(hold) == HFI_HOLD_HELD && now < hfi_hold_deadline(hold) &&
-           !hold->fixed && hold->token_next <= hold->token_last &&
+           !hold->fixed && hold->lease.tokens > 0 &&
            gate->passes < engine->config.pass_count && has_time(engine, gate, now) &&
            !engine->closing && !engine->broken;
 }
@@ -60,7 +60,8 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     assert(!hold->handles);
     handle->next = NULL;
     handle->hold = hold;
-    handle->token = hold->token_next++;
+    handle->token = hold->lease.token++;
+    hold->lease.tokens--;
     hold->handles = handle;
     hold->owner = waiter->owner;
     hold->owner_kind = waiter->owner_kind;

@@ -99,7 +99,7 @@ static void describe(const struct hfi_gate *gate, struct hfi_announcement_item *
         return;
     item->held = true;
     item->owner = hold->lease.owner;
-    item->token = hold->handles ? hold->handles->token : hold->token_next;
+    item->token = hold->handles ? hold->handles->token : hold->lease.token;
     item->held_since_ns = hold->since_ns;
     if (hold->label)
         strncpy(item->label, hold->label, sizeof item->label - 1);

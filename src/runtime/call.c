@@ -14,6 +14,7 @@
 
 #include <utlist.h>
 
+#include "base/clear.h"
 #include "runtime/client.h"
 #include "runtime/clock.h"
 
@@ -96,7 +97,7 @@ static void give_parker(hf_client *client, struct hfi_call *call)
 
 void hfi_call_init(struct hfi_call *call, enum hfi_call_kind kind)
 {
-    memset(call, 0, sizeof *call);
+    hfi_clear(call, sizeof *call);
     call->kind = kind;
     call->driving = -1;
 }

@@ -51,9 +51,11 @@
 struct hf_hold {
     struct hfi_handle handle; /* first member */
     hf_client *client;
-    struct hf_hold *next;      /* spare ones; or RELEASED events */
-    struct hfi_call *releaser; /* who waits in hf_release(); NULL: an event follows */
-    bool discarded;            /* released by a thread that was cancelled: nobody is to be told */
+    union {
+        struct hf_hold *next;      /* spare ones; or RELEASED events */
+        struct hfi_call *releaser; /* who waits in hf_release(); NULL: an event follows */
+    };
+    bool discarded; /* released by a thread that was cancelled: nobody is to be told */
 };
 
 enum hfi_call_kind {
