@@ -11,17 +11,10 @@
 
 static struct h_process p, holder, other, first, second;
 
-struct wish {
-    const char *name;
-    int waiters;
-};
-
 /* On a server people see a holder a little later. */
 static bool is_known(void *arg)
 {
-    const struct wish *wish = arg;
-
-    H_RUN(&p, "holdfast", "show", wish->name);
+    H_RUN(&p, "holdfast", "show", arg);
     return strstr(p.out_text, "the reason") != NULL;
 }
 
@@ -30,7 +23,7 @@ static void hold(const char *name)
     H_START(&holder, 0, "holdfast", "run", "--label", "the reason", name, "--",
             HF_TEST_BIN "/cli_probe", "signals");
     h_expect(&holder, "ready");
-    h_until(is_known, &(struct wish){ name, 0 }, "the holder to be known");
+    h_until(is_known, (void *)(uintptr_t)name, "the holder to be known");
 }
 
 static void let_go(struct h_process *process)
@@ -39,22 +32,20 @@ static void let_go(struct h_process *process)
     h_finish(process);
 }
 
-static bool has_waiters(void *arg)
+/* Listed one by one: on a server the number of those that listen is known before who they are. */
+static bool is_in_line(void *arg)
 {
-    const struct wish *wish = arg;
     char text[32];
 
-    snprintf(text, sizeof text, "waiters    %d\n", wish->waiters);
-    H_RUN(&p, "holdfast", "show", wish->name);
+    snprintf(text, sizeof text, " pid %d ", (int)((const struct h_process *)arg)->pid);
+    H_RUN(&p, "holdfast", "show", "job:a");
     return strstr(p.out_text, text) != NULL;
 }
 
-static void wait_for(struct h_process *process, const char *name, int place)
+static void wait_for_job_a(struct h_process *process)
 {
-    struct wish wish = { name, place };
-
-    H_START(process, 0, "holdfast", "run", name, "--", "true");
-    h_until(has_waiters, &wish, "a waiter in line");
+    H_START(process, 0, "holdfast", "run", "job:a", "--", "true");
+    h_until(is_in_line, process, "a waiter in line");
 }
 
 static bool is_listed(void *arg)
@@ -73,7 +64,7 @@ static void ls_shows_a_line_a_lock(void **state)
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
     assert_string_equal(p.out_text, "NAME  STATE  HOLDER  AGE  REMAINING  TOKEN  LABEL  WAITERS\n");
     hold("job:a");
-    wait_for(&first, "job:a", 1);
+    wait_for_job_a(&first);
     h_until(is_listed, "the reason", "the holder in the list");
     line = strstr(p.out_text, "\njob:a  held   ");
     assert_non_null(line);
@@ -135,8 +126,8 @@ static void json_has_every_member(void **state)
 
     (void)state;
     hold("job:a");
-    wait_for(&first, "job:a", 1);
-    wait_for(&second, "job:a", 2);
+    wait_for_job_a(&first);
+    wait_for_job_a(&second);
     h_until(is_listed, "the reason", "the holder in the list");
 
     assert_int_equal(H_RUN(&p, "holdfast", "ls", "--json"), 0);
@@ -179,8 +170,8 @@ static void show_tells_everything_in_order(void **state)
 
     (void)state;
     hold("job:a");
-    wait_for(&first, "job:a", 1);
-    wait_for(&second, "job:a", 2);
+    wait_for_job_a(&first);
+    wait_for_job_a(&second);
     assert_int_equal(H_RUN(&p, "holdfast", "show", "job:a"), 0);
     at = p.out_text;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -223,7 +214,7 @@ static void break_removes_the_holder_that_it_shows(void **state)
 
     (void)state;
     hold("job:a");
-    wait_for(&first, "job:a", 1);
+    wait_for_job_a(&first);
     assert_int_equal(H_RUN(&p, "holdfast", "break", "job:a"), 0);
     snprintf(expected, sizeof expected, " pid %d cli_probe for ", (int)holder.pid);
     assert_int_equal(strncmp(p.out_text, "'job:a' is held by ", 19), 0);
