@@ -22,6 +22,7 @@ static atomic_long allocations = -1; /* until the one that fails; negative: none
 static atomic_bool all_fail;         /* and all after it */
 static atomic_long failed;
 
+#if !TEST_SANITIZED
 /* Is this the one? */
 static bool fails(void)
 {
@@ -40,7 +41,6 @@ static bool fails(void)
     return true;
 }
 
-#if !TEST_SANITIZED
 OURS void *malloc(size_t size);
 OURS void *calloc(size_t count, size_t size);
 OURS void *realloc(void *old, size_t size);
