@@ -83,6 +83,8 @@ void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate)
         return;
     if (wait && (wait->watched || wait->watch_in_flight || wait->leave_in_flight))
         return;
+    if (wait && wait->ticket && !engine->closing)
+        return;
     if (!hfi_presence_forget(engine, gate))
         return;
     if (wait)
@@ -114,6 +116,16 @@ static void submit_watch(struct hfi_engine *engine, hfi_time now, struct hfi_wai
     hfi_engine_submit(engine, now, &wait->watch.request, op, HF_TIME_NEVER);
 }
 
+/* Nobody here stands in the store's queue any more. */
+static void leave(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
+{
+    if (!wait->ticket || wait->leave_in_flight || wait->gate->hold)
+        return;
+    wait->ticket = false;
+    wait->leave_in_flight = true;
+    hfi_engine_submit(engine, now, &wait->leave.request, HFI_OP_LEAVE, HF_TIME_NEVER);
+}
+
 /* Nobody waits any more. */
 static void rest(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
 {
@@ -121,11 +133,7 @@ static void rest(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
 
     if (!wait)
         return;
-    if (wait->ticket && !wait->leave_in_flight && !gate->hold) {
-        wait->ticket = false;
-        wait->leave_in_flight = true;
-        hfi_engine_submit(engine, now, &wait->leave.request, HFI_OP_LEAVE, HF_TIME_NEVER);
-    }
+    leave(engine, now, wait);
     if (wait->phase == HFI_PHASE_LINGERING)
         return;
     if (wait->watched && !engine->closing)
@@ -218,18 +226,17 @@ static void wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
 {
     struct hfi_wait *wait = gate->wait;
     hfi_time poll = engine->config.poll_ns;
+    hfi_time nap = poll - hfi_random_below(&engine->random, poll / 4 + 1);
 
     if (wait->watch_in_flight) {
-        set_phase(engine, wait, HFI_PHASE_WATCHING, HF_TIME_NEVER);
+        set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
     } else if (!wait->watched || wait->watch.kind != answer->kind) {
         wait->watch.kind = answer->kind;
         submit_watch(engine, now, wait, HFI_OP_WATCH);
-        set_phase(engine, wait, HFI_PHASE_WATCHING, HF_TIME_NEVER);
+        set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
     } else if (wait->wake_pending) {
         hfi_gate_drive(engine, now, gate);
     } else {
-        hfi_time nap = poll - hfi_random_below(&engine->random, poll / 4 + 1);
-
         set_phase(engine, wait, HFI_PHASE_SLEEPING,
                   now + hfi_time_min(hfi_time_max(answer->hint_ns, HFI_MSEC), nap));
     }
@@ -566,6 +573,8 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
     } else if (outcome == HFI_NOT_DONE) {
         refused(engine, now, gate, hold);
     } else {
+        if (hold->lease.queue && make_wait(gate) == HF_OK)
+            gate->wait->ticket = true; /* there may be one: it is to be given up at the end */
         retire(engine, now, gate, hold);
         fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
     }
@@ -576,6 +585,20 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
     hfi_gate_settle(engine, gate);
 }
 
+/* What could not be given up is given up later, unless somebody needs it by then. */
+static void left(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
+{
+    struct hfi_gate *gate = wait->gate;
+
+    wait->leave_in_flight = false;
+    if (wait->leave.request.outcome != HFI_DONE && !engine->closing) {
+        wait->ticket = true;
+        if (!gate->queue)
+            set_phase(engine, wait, HFI_PHASE_LINGERING, now + HFI_LINGER_NS);
+    }
+    hfi_gate_settle(engine, gate);
+}
+
 /* WATCH, UNWATCH or LEAVE. */
 void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch)
 {
@@ -583,9 +606,7 @@ void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi
     struct hfi_wait *wait;
 
     if (watch->request.op == HFI_OP_LEAVE) {
-        wait = (struct hfi_wait *)((char *)watch - offsetof(struct hfi_wait, leave));
-        wait->leave_in_flight = false;
-        hfi_gate_settle(engine, wait->gate);
+        left(engine, now, (struct hfi_wait *)((char *)watch - offsetof(struct hfi_wait, leave)));
         return;
     }
     wait = (struct hfi_wait *)watch;
@@ -647,7 +668,8 @@ void hfi_gate_timer(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wa
 
     if (wait->phase == HFI_PHASE_LINGERING) {
         wait->phase = HFI_PHASE_IDLE;
-        if (!wait->watch_in_flight)
+        leave(engine, now, wait);
+        if (wait->watched && !wait->watch_in_flight)
             submit_watch(engine, now, wait, HFI_OP_UNWATCH);
         return;
     }

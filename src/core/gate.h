@@ -45,7 +45,7 @@ struct hfi_waiter {
 
 enum hfi_phase {
     HFI_PHASE_IDLE,     /* the next thing to do is to try */
-    HFI_PHASE_WATCHING, /* WATCH is in flight; then try */
+    HFI_PHASE_WATCHING, /* WATCH is in flight; then, or when the timer says so, try */
     HFI_PHASE_SLEEPING, /* until a wake-up or the timer; then try */
     HFI_PHASE_PAUSED,   /* the store cannot be used: until the timer or until it can; then try */
     HFI_PHASE_YIELDING, /* RELEASE is in flight whose answer says whether others wait; then try or sleep */

@@ -71,7 +71,7 @@ static void waits_for_another_process(void **state)
     busy(&s, "try L#1", 30000);
     expect(&s, "L#1 TRYING -> IDLE\n"
                "watch L\n");
-    assert_int_equal(hfi_engine_deadline(&s.engine), HF_TIME_NEVER);
+    expect_tick(&s, 750, 1000); /* even if that is never answered */
     done(&s, "watch L");
     expect(&s, "L#1 IDLE -> TRYING\n" /* the same owner id */
                "try L#1 30000\n");
@@ -161,6 +161,26 @@ static void watch_confirmed_while_trying(void **state)
     busy(&s, "try L#1", 30000);
     expect(&s, "L#1 TRYING -> IDLE\n");
     expect_tick(&s, 750, 1000);
+}
+
+/* The watch is not answered for long: no waiter sleeps longer than the poll cap because of that. */
+static void watch_unanswered(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    for (int i = 0; i < 3; i++) {
+        busy(&s, "try L#1", 30000);
+        hush(&s);
+        pass(&s, 1000);
+        expect(&s, "L#1 IDLE -> TRYING\n"
+                   "try L#1 30000\n");
+    }
+    done(&s, "watch L"); /* while a try is on its way: one more after it */
+    hush(&s);
+    busy(&s, "try L#1", 30000);
+    expect(&s, "L#1 TRYING -> IDLE\n"
+               "L#1 IDLE -> TRYING\n"
+               "try L#1 30000\n");
 }
 
 /* The watch cannot be had: the waiters go on without it, on the poll cap. */
@@ -557,6 +577,50 @@ static void a_ticket_is_given_up(void **state)
     hush(&s);
 }
 
+/* It could not be given up: tried again later. */
+static void a_ticket_is_given_up_again(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    busy_with_ticket(&s, "try L#1", 30000);
+    done(&s, "watch L");
+    busy_with_ticket(&s, "try L#1", 30000);
+    cancel(&s, 'A');
+    hush(&s);
+    for (int i = 0; i < 3; i++) {
+        refused(&s, "leave L", HF_ERR_UNAVAILABLE);
+        expect(&s, "");
+        if (is_pending(&s, "unwatch L"))
+            done(&s, "unwatch L");
+        pass(&s, 1000);
+        assert_non_null(strstr(s.log, "leave L\n"));
+        hush(&s);
+    }
+    done(&s, "leave L");
+    assert_null(s.engine.gates);
+}
+
+/* A try that was not answered may have left a ticket. */
+static void a_ticket_that_may_be_there_is_given_up(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    unknown(&s, "try L#1");
+    cancel(&s, 'A');
+    gone(&s, "release L#1");
+    hush(&s);
+    busy(&s, "try L#2", 30000); /* for nobody; and the store says that there is none */
+    expect(&s, "L#2 TRYING -> IDLE\n");
+    assert_null(s.engine.gates);
+    acquire(&s, 'A', "L", HOW());
+    cancel(&s, 'A');
+    hush(&s);
+    unknown(&s, "try L#3");
+    expect(&s, "L#3 TRYING -> RELEASING\n"
+               "release L#3\n"
+               "leave L\n");
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Outcomes that are not known, and refusals
  */
@@ -793,6 +857,7 @@ int main(void)
         STAGED(the_hint_bounds_the_sleep),
         STAGED(woken_while_trying),
         STAGED(watch_confirmed_while_trying),
+        STAGED(watch_unanswered),
         STAGED(watch_refused),
         STAGED(the_kind_of_lock_changes),
         STAGED(one_try_for_all),
@@ -818,6 +883,8 @@ int main(void)
         STAGED(a_lingering_watch_is_used),
         STAGED(comes_while_unwatching),
         STAGED(a_ticket_is_given_up),
+        STAGED(a_ticket_is_given_up_again),
+        STAGED(a_ticket_that_may_be_there_is_given_up),
         STAGED(unknown_retires_the_owner_id),
         STAGED(already_is_no_grant),
         STAGED(granted_too_late),

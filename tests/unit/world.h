@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small world for the engine: a few processes, each with an engine, and one store that keeps the true state
+ * of a few locks. Connections lose requests before or after they were executed, delay them, break, and come
+ * back; the store refuses, forgets, and sometimes executes late what nobody waits for any more. Everything is
+ * drawn from a seed.
+ *
+ *   world.c         time, processes, what comes out of engines    world_store.c   the truth
+ *   world_net.c     what happens to requests on their way         world_check.c   what must always hold
+ *
+ * One clock for all: what is checked is that valid claims never overlap while clocks agree.
+ */
+#ifndef HFT_WORLD_H
+#define HFT_WORLD_H
+
+#include "unit.h"
+
+#include "core/engine.h"
+#include "core/presence.h"
+
+enum {
+    NAMES = 3,
+    PROCESSES = 3,
+    STRANGER = PROCESSES, /* a holder that is no process of ours */
+    NOBODY = -1,
+    THREADS = 3,   /* of a process: each has one blocking acquire at a time */
+    OWNERS = 8192, /* owner ids of one process */
+    LOG_LINES = 120
+};
+
+enum { KIND_THREAD, KIND_NAMED, KIND_FRESH };
+
+/* What a request does at the store; a copy, since a late one may be executed when its memory is long gone. */
+struct deed {
+    uint8_t op;
+    int process, name;
+    uint64_t owner;
+    uint32_t ttl_ms, tokens;
+    bool queue;
+    size_t count;
+    struct {
+        int name;
+        uint64_t owner, token;
+        uint32_t ttl_ms, waiters;
+        bool held, watching;
+    } item[HFI_RENEWAL_MAX];
+};
+
+struct verdict {
+    uint8_t said; /* enum hfi_verdict */
+    uint8_t kind;
+    bool ticket, forgotten;
+    hfi_time hint_ns;
+    uint64_t token;
+    uint32_t tokens, others;
+    bool kept[HFI_RENEWAL_MAX];
+};
+
+enum parcel_stage { QUEUED, SENT, EXECUTED };
+
+/* A request on its way. */
+struct parcel {
+    struct parcel *prev, *next;
+    struct hfi_request *request;
+    enum parcel_stage stage;
+    struct deed deed;
+    struct verdict verdict;
+};
+
+/* A deed of a broken connection that may still be done. */
+struct ghost {
+    struct ghost *prev, *next;
+    struct deed deed;
+};
+
+struct truth {
+    int holder; /* process, STRANGER or NOBODY */
+    uint64_t owner;
+    hfi_time expires_ns;
+    hfi_time held_ns;  /* when it was last seen held, or not free for a newcomer */
+    uint64_t token;    /* the last one given out */
+    uint64_t promised; /* the largest one that an acquire returned */
+    bool tampered;     /* somebody took a hold away by hand: claims may overlap */
+    int line[PROCESSES];
+    int line_length;
+    hfi_time free_ns; /* since when it has been free */
+};
+
+struct registered { /* what people see of a process and a name */
+    bool held, field;
+    uint64_t owner, token;
+    uint32_t waiters;
+};
+
+/* One acquire. */
+struct call {
+    struct call *prev, *next;
+    struct hfi_waiter waiter;
+    struct held *held;
+    int process, name;
+    uint64_t number;
+    hfi_time start_ns;
+    bool done, called, cancelled;
+};
+
+/* One handle. */
+struct held {
+    struct held *prev, *next;
+    struct hfi_handle handle; /* its releaser ends it */
+    int name;
+    bool told_lost, releasing;
+};
+
+/* hf_hold_verify(). */
+struct check {
+    struct check *prev, *next;
+    struct hfi_renewal renewal;
+    struct hfi_renewal_item item;
+    struct held *held; /* NULL: released since */
+};
+
+struct process {
+    int number;
+    bool open;
+    struct hfi_engine engine;
+    struct parcel *lane[2]; /* commands; watches, where they go by themselves */
+    bool up, restored;
+    struct hfi_watch *watch[NAMES]; /* the store has it, */
+    bool active[NAMES];             /* and hears of wake-ups, */
+    bool woken[NAMES];              /* one of which is on its way */
+    struct ghost *ghosts;
+    struct call *calls;
+    struct held *helds;
+    struct check *checks;
+    uint64_t fresh;
+    bool known; /* the store has its registry */
+    struct registered registry[NAMES];
+
+    hfi_time refused_ns[NAMES], unsure_ns[NAMES];
+    int refusal[NAMES];
+    /* of each owner id */
+    uint64_t caller[OWNERS];      /* number of the call that it was first tried for */
+    hfi_time confirmed[OWNERS];   /* the latest sent_ns of a confirmed request */
+    uint64_t first_token[OWNERS]; /* of its grant */
+    uint8_t told_lost[OWNERS];    /* how often */
+    uint8_t ended[OWNERS];        /* a release was sent, or its outcome is unknown */
+};
+
+struct statistics {
+    uint64_t acquired, reentered, passed, busy, unsure, refused, lost, at_risk, unknown, ghosts,
+        verified;
+};
+
+/* What kind of world, drawn once a seed. */
+struct nature {
+    int processes, names;
+    bool two_lanes; /* watches go by a connection of their own */
+    bool lines;     /* the store keeps a queue of tickets */
+    bool announces;
+    bool killing; /* what was left unanswered cannot be executed once something later was */
+    bool strangers, tampering;
+    uint32_t ttl_ms[3]; /* those in use */
+    unsigned trouble;   /* how often connections break, in a thousand */
+};
+
+struct world {
+    uint64_t seed;
+    struct hfi_random random;
+    struct nature nature;
+    hfi_time now, start;
+    struct truth truth[NAMES];
+    struct process process[PROCESSES];
+    uint64_t calls;
+    struct statistics *statistics;
+    char line[LOG_LINES][160];
+    size_t lines;
+    bool loud;
+};
+
+extern const char *const WORLD_NAMES[NAMES];
+
+/* world.c */
+void world_open(struct world *world, uint64_t seed, struct statistics *statistics);
+void world_close(struct world *world);
+uint64_t draw(struct world *world, uint64_t below);
+bool chance(struct world *world, unsigned in_a_thousand);
+__attribute__((format(printf, 2, 3))) void tell(struct world *world, const char *format, ...);
+void world_acquire(struct world *world, struct process *process);
+void world_release(struct world *world, struct process *process, struct held *held);
+void world_cancel(struct world *world, struct process *process, struct call *call);
+void world_take(struct world *world, struct process *process, struct call *call);
+void world_verify(struct world *world, struct process *process, struct held *held);
+void world_shut(struct world *world, struct process *process);
+void world_input(struct world *world, struct process *process, const struct hfi_input *input);
+/* Time passes; then a tick for each process, unless it is a lazy one. */
+void world_pass(struct world *world, hfi_time ns, bool lazy);
+
+/* world_store.c */
+void store_execute(struct world *world, const struct deed *deed, struct verdict *verdict);
+void store_expire(struct world *world);
+void store_free(struct world *world, int name);
+
+/* world_net.c */
+void net_submit(struct world *world, struct process *process, struct hfi_request *request);
+/* Moves one request a step further: sent, executed or answered. False: there is none. */
+bool net_move(struct world *world, struct process *process, int lane);
+void net_break(struct world *world, struct process *process, int lane);
+void net_refuse(struct world *world, struct process *process);
+void net_connect(struct world *world, struct process *process);
+void net_ghosts(struct world *world, struct process *process, bool all);
+/* Ends what is past its deadline. */
+void net_tick(struct world *world, struct process *process);
+void net_wake(struct world *world, struct process *process);
+void net_resubscribe(struct world *world, struct process *process);
+size_t net_count(const struct process *process, enum hfi_op op, int name);
+
+/* world_check.c */
+void check_world(struct world *world);
+void check_request(struct world *world, struct process *process, struct hfi_request *request);
+void check_result(struct world *world, struct process *process, struct call *call);
+/* Nothing happens any more: what people see is the truth, and nothing is left over. */
+void check_rest(struct world *world, struct process *process);
+
+_Noreturn void world_fail(struct world *world, const char *what, const char *file, int line);
+
+#define MUST(world, what)                                                                          \
+    do {                                                                                           \
+        if (!(what))                                                                               \
+            world_fail(world, #what, __FILE__, __LINE__);                                          \
+    } while (0)
+
+#endif
