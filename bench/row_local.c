@@ -12,69 +12,103 @@
 #define NAME  "bench:local:0000001"
 #define DEPTH 32 /* entered so often, then left */
 
+#define BLOCK      500 /* calls of the others between two looks at the clock */
+#define BLOCKS_MAX 10000
+
 struct local {
     hf_client *client;
     hf_hold *outer;
     double enter, leave, state, mutex, clock; /* ns each */
 };
 
-static double per(uint64_t ns, size_t count)
+/* Times of blocks, in ns a call: the median does not see those that something else interrupted. */
+struct blocks {
+    size_t count;
+    double each[BLOCKS_MAX];
+};
+
+static void add(struct blocks *blocks, uint64_t ns, size_t calls)
 {
-    return (double)ns / (double)count;
+    if (blocks->count < BLOCKS_MAX)
+        blocks->each[blocks->count++] = (double)ns / (double)calls;
+}
+
+static double finish(struct blocks *blocks)
+{
+    double median = bench_median(blocks->each, blocks->count);
+
+    blocks->count = 0;
+    return median;
 }
 
 static void enter_and_leave(struct local *local, size_t times)
 {
+    static struct blocks entering, leaving;
     hf_hold *holds[DEPTH];
-    uint64_t entering = 0, leaving = 0;
 
     for (size_t n = 0; n < times; n++) {
-        uint64_t start = bench_now(), middle;
+        uint64_t start = bench_now(), middle, end;
 
         for (size_t i = 0; i < DEPTH; i++)
             bench_must(hf_acquire(local->client, NAME, NULL, &holds[i]), "hf_acquire");
         middle = bench_now();
         for (size_t i = DEPTH; i > 0; i--)
             bench_must(hf_release(holds[i - 1]), "hf_release");
-        entering += middle - start;
-        leaving += bench_now() - middle;
+        end = bench_now();
+        add(&entering, middle - start, DEPTH);
+        add(&leaving, end - middle, DEPTH);
     }
-    local->enter = per(entering, times * DEPTH);
-    local->leave = per(leaving, times * DEPTH);
+    local->enter = finish(&entering);
+    local->leave = finish(&leaving);
 }
 
 static void ask_state(struct local *local, size_t times)
 {
-    uint64_t start = bench_now();
-    size_t held = 0;
+    static struct blocks blocks;
 
-    for (size_t i = 0; i < times; i++)
-        held += hf_hold_state(local->outer) == HF_HELD;
-    local->state = per(bench_now() - start, times);
-    if (held != times)
-        bench_die("the hold was lost");
+    for (size_t n = 0; n < times; n++) {
+        uint64_t start = bench_now();
+        size_t held = 0;
+
+        for (size_t i = 0; i < BLOCK; i++)
+            held += hf_hold_state(local->outer) == HF_HELD;
+        add(&blocks, bench_now() - start, BLOCK);
+        if (held != BLOCK)
+            bench_die("the hold was lost");
+    }
+    local->state = finish(&blocks);
 }
 
 static void look_at_clock(struct local *local, size_t times)
 {
-    uint64_t start = bench_now();
+    static struct blocks blocks;
     struct timespec t;
 
-    for (size_t i = 0; i < times; i++)
-        clock_gettime(CLOCK_BOOTTIME, &t);
-    local->clock = per(bench_now() - start, times);
+    for (size_t n = 0; n < times; n++) {
+        uint64_t start = bench_now();
+
+        for (size_t i = 0; i < BLOCK; i++)
+            clock_gettime(CLOCK_BOOTTIME, &t);
+        add(&blocks, bench_now() - start, BLOCK);
+    }
+    local->clock = finish(&blocks);
 }
 
 static void lock_mutex(struct local *local, size_t times)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    uint64_t start = bench_now();
+    static struct blocks blocks;
 
-    for (size_t i = 0; i < times; i++) {
-        pthread_mutex_lock(&mutex);
-        pthread_mutex_unlock(&mutex);
+    for (size_t n = 0; n < times; n++) {
+        uint64_t start = bench_now();
+
+        for (size_t i = 0; i < BLOCK; i++) {
+            pthread_mutex_lock(&mutex);
+            pthread_mutex_unlock(&mutex);
+        }
+        add(&blocks, bench_now() - start, BLOCK);
     }
-    local->mutex = per(bench_now() - start, times);
+    local->mutex = finish(&blocks);
 }
 
 static void report(const struct bench *bench, const char *what, double target,
@@ -100,7 +134,7 @@ static void report(const struct bench *bench, const char *what, double target,
 
 void bench_local(const struct bench *bench)
 {
-    size_t rounds = bench->quick ? 7 : 21, times = bench->quick ? 2000 : 10000;
+    size_t rounds = bench->quick ? 7 : 21, times = bench->quick ? 1000 : 4000;
     struct bench_rounds enter = { 0 }, leave = { 0 }, state = { 0 };
     struct local local = { 0 };
     struct bench_server server;
@@ -110,10 +144,10 @@ void bench_local(const struct bench *bench)
     bench_must(hf_acquire(local.client, NAME, NULL, &local.outer), "hf_acquire");
     enter_and_leave(&local, times);
     for (size_t i = 0; i < rounds; i++) {
-        enter_and_leave(&local, times / 4);
-        lock_mutex(&local, times * 10);
-        ask_state(&local, times * 10);
-        look_at_clock(&local, times * 10);
+        enter_and_leave(&local, times);
+        lock_mutex(&local, times / 4);
+        ask_state(&local, times / 4);
+        look_at_clock(&local, times / 4);
         bench_rounds_add(&enter, local.enter, local.mutex);
         bench_rounds_add(&leave, local.leave, local.mutex);
         bench_rounds_add(&state, local.state, local.clock);

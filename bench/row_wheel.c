@@ -12,15 +12,19 @@
 #include "bench.h"
 #include "core/wheel.h"
 
-#define TIMERS 1000000
-#define FRESH  1024 /* timers that come and go, in turn */
-#define SPAN   (30 * HFI_SEC)
+#define TIMERS     1000000
+#define FRESH      1024 /* timers that come and go, in turn */
+#define BLOCK      500  /* steps between two looks at the clock */
+#define BLOCKS_MAX 2000
+
+#define SPAN (30 * HFI_SEC)
 
 struct yard {
     struct hfi_wheel wheel;
     struct hfi_timer *timers, *fresh;
     struct hfi_timer *list, *listed;
     uint32_t *order; /* which of the million is next */
+    size_t step;
     uint64_t random;
     hfi_time now;
 };
@@ -32,47 +36,48 @@ static hfi_time some_time(struct yard *yard)
 
 /* Each is added, and taken out again FRESH steps later. After each step the next time is asked for,
  * as the runtime does. */
-static double come_and_go(struct yard *yard, size_t times)
+static void come_and_go(struct yard *yard)
 {
-    uint64_t start = bench_now();
+    struct hfi_timer *timer = &yard->fresh[yard->step++ % FRESH];
 
-    for (size_t i = 0; i < times; i++) {
-        struct hfi_timer *timer = &yard->fresh[i % FRESH];
-
-        if (hfi_timer_is_set(timer))
-            hfi_wheel_remove(&yard->wheel, timer);
-        hfi_wheel_set(&yard->wheel, timer, some_time(yard));
-        if (hfi_wheel_next(&yard->wheel) < yard->now)
-            bench_die("the wheel has a time that was never set");
-    }
-    return (double)(bench_now() - start) / (double)times;
-}
-
-static double move(struct yard *yard, size_t times)
-{
-    uint64_t start = bench_now();
-
-    for (size_t i = 0; i < times; i++) {
-        struct hfi_timer *timer = &yard->timers[yard->order[i % TIMERS]];
-
+    if (hfi_timer_is_set(timer))
         hfi_wheel_remove(&yard->wheel, timer);
-        hfi_wheel_set(&yard->wheel, timer, some_time(yard));
-    }
-    return (double)(bench_now() - start) / (double)times;
+    hfi_wheel_set(&yard->wheel, timer, some_time(yard));
+    if (hfi_wheel_next(&yard->wheel) < yard->now)
+        bench_die("the wheel has a time that was never set");
 }
 
-static double move_listed(struct yard *yard, size_t times)
+static void move(struct yard *yard)
 {
-    uint64_t start = bench_now();
+    struct hfi_timer *timer = &yard->timers[yard->order[yard->step++ % TIMERS]];
 
-    for (size_t i = 0; i < times; i++) {
-        struct hfi_timer *timer = &yard->listed[yard->order[i % TIMERS]];
+    hfi_wheel_remove(&yard->wheel, timer);
+    hfi_wheel_set(&yard->wheel, timer, some_time(yard));
+}
 
-        DL_DELETE(yard->list, timer);
-        timer->expires_ns = some_time(yard);
-        DL_APPEND(yard->list, timer);
+static void move_listed(struct yard *yard)
+{
+    struct hfi_timer *timer = &yard->listed[yard->order[yard->step++ % TIMERS]];
+
+    DL_DELETE(yard->list, timer);
+    timer->expires_ns = some_time(yard);
+    DL_APPEND(yard->list, timer);
+}
+
+/* ns a step: the median of blocks, which does not see those that something else interrupted. */
+static inline __attribute__((always_inline)) double time_steps(struct yard *yard, size_t blocks,
+                                                               void (*step)(struct yard *yard))
+{
+    static double each[BLOCKS_MAX];
+
+    for (size_t n = 0; n < blocks; n++) {
+        uint64_t start = bench_now();
+
+        for (size_t i = 0; i < BLOCK; i++)
+            step(yard);
+        each[n] = (double)(bench_now() - start) / BLOCK;
     }
-    return (double)(bench_now() - start) / (double)times;
+    return bench_median(each, blocks);
 }
 
 static void *some(size_t count, size_t size)
@@ -128,16 +133,16 @@ static void report(const struct bench *bench, const struct bench_result *head, d
 
 void bench_wheel(const struct bench *bench)
 {
-    size_t rounds = bench->quick ? 5 : 11, times = bench->quick ? 300000 : 1000000;
+    size_t rounds = bench->quick ? 5 : 11, blocks = bench->quick ? 600 : BLOCKS_MAX;
     double fresh[BENCH_ROUNDS_MAX], moved[BENCH_ROUNDS_MAX], listed[BENCH_ROUNDS_MAX];
     struct yard *yard = some(1, sizeof *yard);
 
     fill(yard);
-    come_and_go(yard, times);
+    time_steps(yard, blocks, come_and_go);
     for (size_t i = 0; i < rounds; i++) {
-        fresh[i] = come_and_go(yard, times);
-        moved[i] = move(yard, times);
-        listed[i] = move_listed(yard, times);
+        fresh[i] = time_steps(yard, blocks, come_and_go);
+        moved[i] = time_steps(yard, blocks, move);
+        listed[i] = time_steps(yard, blocks, move_listed);
     }
     report(bench,
            &(struct bench_result){ .what = "add + remove of one more among 1,000,000 timers",
@@ -145,8 +150,9 @@ void bench_wheel(const struct bench *bench)
                                    .target = 100 },
            fresh, rounds);
     report(bench,
-           &(struct bench_result){ .what = "remove + add of any of 1,000,000 timers, uncached",
-                                   .note = "its memory and its neighbours' must be fetched" },
+           &(struct bench_result){
+               .what = "remove + add of any of 1,000,000 timers",
+               .note = "in random order: its memory and its neighbours' must be fetched" },
            moved, rounds);
     report(bench,
            &(struct bench_result){ .what = "the same in a bare list: what memory costs here" },
