@@ -67,7 +67,6 @@ static void end(struct proxy *proxy, int i)
     close(link->server);
     free(link);
     proxy->link[i] = NULL;
-    atomic_fetch_sub(&proxy->open, 1);
 }
 
 static void accept_one(struct proxy *proxy)
@@ -92,7 +91,6 @@ static void accept_one(struct proxy *proxy)
     link->server = server;
     proxy->link[i] = link;
     atomic_fetch_add(&proxy->accepted, 1);
-    atomic_fetch_add(&proxy->open, 1);
 }
 
 static bool concerns(const struct proxy *proxy, const struct proxy_link *link)
@@ -212,11 +210,26 @@ static int plan(const struct proxy *proxy, const struct proxy_link *link, struct
     return (int)wait;
 }
 
+/* What the test's thread wants. */
+static void obey(struct proxy *proxy)
+{
+    char wish[64];
+    ssize_t count = read(proxy->kick[0], wish, sizeof wish);
+
+    for (ssize_t n = 0; n < count; n++) {
+        if (wish[n] != 'c')
+            continue;
+        for (int i = 0; i < PROXY_LINKS; i++)
+            if (proxy->link[i])
+                end(proxy, i);
+        atomic_fetch_add(&proxy->cut_all, 1);
+    }
+}
+
 static void *run(void *arg)
 {
     struct proxy *proxy = arg;
     struct pollfd fds[2 * PROXY_LINKS + 2];
-    char junk[64];
 
     while (!atomic_load(&proxy->stop)) {
         int wait = 1000;
@@ -230,10 +243,7 @@ static void *run(void *arg)
         fds[2 * PROXY_LINKS + 1] = (struct pollfd){ .fd = proxy->kick[0], .events = POLLIN };
         poll(fds, 2 * PROXY_LINKS + 2, wait);
         if (fds[2 * PROXY_LINKS + 1].revents)
-            for (ssize_t n = read(proxy->kick[0], junk, sizeof junk); n > 0; n--)
-                for (int i = 0; i < PROXY_LINKS && junk[n - 1] == 'c'; i++)
-                    if (proxy->link[i])
-                        end(proxy, i);
+            obey(proxy);
         for (int i = 0; i < PROXY_LINKS; i++)
             if (proxy->link[i] && fds[2 * i].fd == proxy->link[i]->client)
                 serve(proxy, i, fds + 2 * i);
@@ -273,8 +283,10 @@ void proxy_apply(struct proxy *proxy)
 
 void proxy_cut_all(struct proxy *proxy)
 {
+    int before = atomic_load(&proxy->cut_all);
+
     kick(proxy, 'c');
-    AWAIT(atomic_load(&proxy->open) == 0);
+    AWAIT(atomic_load(&proxy->cut_all) > before);
 }
 
 void proxy_start(struct proxy *proxy, int server_port)

@@ -33,7 +33,8 @@ struct proxy {
     atomic_bool stall;        /* nothing is read */
     atomic_bool half_close;   /* the server's side of each connection says that it is done */
     atomic_bool refuse;       /* new connections are closed at once */
-    atomic_int accepted, open, cuts;
+    atomic_int accepted, cuts,
+        cut_all;            /* connections; ended in the middle; times that all were ended */
     atomic_long bytes_down; /* passed on, of connections of these kinds */
     struct proxy_link *link[PROXY_LINKS];
 };

@@ -114,6 +114,7 @@ static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hf
 {
     const struct hfi_identity *who = redis->identity;
 
+    redis->registered = true;
     call(resp, &announcement->request, SCRIPT_announce, 1, 8 + 9 * announcement->count);
     hfi_resp_joined(resp, HFI_CLIENT_PREFIX, who->id, strlen(who->id));
     hfi_resp_number(resp, announcement->ttl_ns / HFI_MSEC);

@@ -118,7 +118,8 @@ struct hfi_redis {
     bool restored;                 /* to be told */
     bool was_up;                   /* the command connection has been READY before */
     bool abandoned;                /* nothing is sent any more */
-    bool announced;                /* our registry key and control channel are in use */
+    bool registered;               /* our registry key was sent: it may be there */
+    bool announced;                /* and our control channel is in use */
     hfi_time opened_ns;            /* the first time we were told */
 
     struct hfi_subscription *subscriptions; /* by channel */

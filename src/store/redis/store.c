@@ -75,7 +75,7 @@ static void submit(struct hfi_store *store, hfi_time now, struct hfi_request *re
         hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
         break;
     case HFI_OP_FAREWELL:
-        if (redis->announced)
+        if (redis->registered)
             hfi_redis_queue(redis, request);
         else
             hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
