@@ -9,7 +9,8 @@ if(HF_WERROR)
     list(APPEND HF_WARNINGS -Werror)
 endif()
 
-# Sanitizers must be in every object and at every link, also of the tests' helpers.
+# Sanitizers must be in every object and at every link, also of the tests' helpers. The presets asan and tsan
+# do without HF_WERROR: what a sanitizer puts in between makes the compiler forget what it knew of values.
 if(HF_SANITIZE)
     add_compile_options(-fsanitize=${HF_SANITIZE} -fno-sanitize-recover=all
                         -fno-omit-frame-pointer)
