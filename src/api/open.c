@@ -92,9 +92,11 @@ const char *hf_client_id(const hf_client *client)
 
 int hf_guard_fd(hf_client *client)
 {
-    int error = hfi_enter(client);
-    int fd;
+    int error, fd;
 
+    if (!client)
+        return hfi_fail(HF_ERR_INVALID, "hf_guard_fd() needs a client");
+    error = hfi_enter(client);
     if (error)
         return error;
     fd = client->liveness_fd;

@@ -43,9 +43,11 @@ static void unsignal(hf_client *client)
 
 int hf_fd(hf_client *client)
 {
-    int error = hfi_enter(client);
-    int fd;
+    int error, fd;
 
+    if (!client)
+        return hfi_fail(HF_ERR_INVALID, "hf_fd() needs a client");
+    error = hfi_enter(client);
     if (error)
         return error;
     if (client->event_fd < 0) {
