@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #define STEPS 600 /* of a seed */
+#define SEEDS 3000
 
 static struct world world;
 static struct statistics statistics;
@@ -280,7 +281,7 @@ static void run_seed(uint64_t seed)
 
 static void anything_can_happen(void **state)
 {
-    uint64_t first = unit_first_seed(), count = unit_seeds(400);
+    uint64_t first = unit_first_seed(), count = unit_seeds(SEEDS);
 
     (void)state;
     for (uint64_t seed = first; seed < first + count; seed++)
@@ -299,7 +300,7 @@ static void and_it_did_happen(void **state)
                   (unsigned long long)statistics.lost, (unsigned long long)statistics.at_risk,
                   (unsigned long long)statistics.unknown, (unsigned long long)statistics.ghosts,
                   (unsigned long long)statistics.verified);
-    if (unit_seeds(400) < 400)
+    if (unit_seeds(SEEDS) < SEEDS)
         return;
     assert_true(statistics.acquired > 1000 && statistics.reentered > 100);
     assert_true(statistics.passed > 100 && statistics.busy > 100 && statistics.unsure > 100);

@@ -28,7 +28,7 @@ static void appends_and_grows(void **state)
     (void)state;
     assert_int_equal(hf_list_count(list), 0);
     for (int i = 0; i < LOCKS; i++) {
-        char name[16];
+        char name[32];
         struct hfi_list_lock *added;
 
         snprintf(name, sizeof name, "lock-%03d-more", i);

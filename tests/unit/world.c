@@ -78,6 +78,8 @@ static void take_release(struct world *world, struct process *process,
     struct held *held = (struct held *)((char *)releaser - offsetof(struct held, handle.releaser));
 
     MUST(world, held->releasing);
+    if (releaser->result == HF_ERR_LOST && !world->truth[held->name].tampered)
+        MUST(world, held->told_lost || world->now >= held->deadline_ns);
     MUST(world, releaser->result == HF_OK || releaser->result == HF_ERR_LOST ||
                     releaser->result == HF_ERR_UNSURE ||
                     (releaser->result == HF_ERR_CLOSED && process->engine.closing));
@@ -306,6 +308,9 @@ void world_release(struct world *world, struct process *process, struct held *he
             check->held = NULL;
     }
     held->releasing = true;
+    held->deadline_ns = hfi_hold_valid(held->handle.hold, world->now)
+                            ? hfi_hold_deadline(held->handle.hold)
+                            : world->now;
     tell(world, "%d: releases %s", process->number, WORLD_NAMES[held->name]);
     world_input(world, process,
                 &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &held->handle });
@@ -362,9 +367,9 @@ void world_pass(struct world *world, hfi_time ns, bool lazy)
     for (int i = 0; i < world->nature.processes; i++) {
         struct process *process = &world->process[i];
 
-        net_tick(world, process);
         if (lazy && chance(world, 500))
-            continue; /* not scheduled */
+            continue; /* it is not scheduled: answers may be read before it looks at the clock */
+        net_tick(world, process);
         world_input(world, process, &(struct hfi_input){ .kind = HFI_INPUT_TICK });
         MUST(world, hfi_engine_deadline(&process->engine) > world->now);
     }

@@ -109,6 +109,7 @@ struct held {
     struct hfi_handle handle; /* its releaser ends it */
     int name;
     bool told_lost, releasing;
+    hfi_time deadline_ns; /* when it was released */
 };
 
 /* hf_hold_verify(). */
@@ -136,7 +137,7 @@ struct process {
     bool known; /* the store has its registry */
     struct registered registry[NAMES];
 
-    hfi_time refused_ns[NAMES], unsure_ns[NAMES];
+    hfi_time refused_ns[NAMES], unsure_ns[NAMES], busy_ns[NAMES]; /* when the store last said so */
     int refusal[NAMES];
     /* of each owner id */
     uint64_t caller[OWNERS];      /* number of the call that it was first tried for */

@@ -122,8 +122,11 @@ static bool was_busy(struct world *world, const struct process *process, const s
     hfi_time old = process->engine.config.poll_ns + process->engine.config.op_timeout_ns;
 
     store_expire(world);
-    return truth->held_ns + (call->waiter.once ? 0 : old) >= call->start_ns ||
-           truth->tampered; /* its loser may not know yet */
+    if (!call->waiter.once && process->busy_ns[call->name] + old >= call->start_ns)
+        return true;
+    if (net_count(process, HFI_OP_RELEASE, call->name) > 0)
+        return true; /* by one of us, as far as is known */
+    return truth->held_ns >= call->start_ns || truth->tampered; /* its loser may not know yet */
 }
 
 static bool has_unsent_try(const struct process *process, int name)

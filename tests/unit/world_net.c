@@ -123,6 +123,8 @@ static void write_lease(struct world *world, struct process *process, struct par
     lease->hint_ns = verdict->hint_ns;
     lease->ticket = verdict->ticket;
     lease->others = verdict->others;
+    if (parcel->deed.op == HFI_OP_TRY && verdict->said == HFI_BUSY)
+        process->busy_ns[parcel->deed.name] = world->now;
     if (parcel->deed.op != HFI_OP_TRY || verdict->said != HFI_GRANTED)
         return;
     lease->token = verdict->token;
