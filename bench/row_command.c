@@ -21,7 +21,7 @@ static double run_once(char *const *argv)
 static void measure(const struct bench *bench, char *const *mine, char *const *other,
                     const struct bench_result *result, const char *baseline)
 {
-    size_t rounds = bench->quick ? 5 : 15;
+    size_t rounds = bench->quick ? 5 : 25;
     struct bench_rounds measured = { 0 };
 
     run_once(mine);
