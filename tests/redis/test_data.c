@@ -284,7 +284,7 @@ static void a_registry(void **state)
 {
     hf_client *a = client_open();
     hf_hold *hold = take(a, "lock", HF_ACQUIRE(.ttl_ms = 30000, .label = "why not"));
-    char expected[128], value[512];
+    char expected[512], value[512];
     const char *key = registry_key(a);
     struct taker taker;
     char owner[HF_OWNER_MAX + 1];

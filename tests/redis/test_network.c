@@ -175,6 +175,24 @@ static void a_request_that_is_late(void **state)
     hf_close(b);
 }
 
+/* A wait that is over before the answer can come: unknown, but nobody says that the server is silent. */
+static void a_wait_that_is_short(void **state)
+{
+    hf_client *a = client_behind(TRACED(.op_timeout_ms = 100));
+    hf_hold *none = NULL;
+
+    (void)state;
+    assert_int_equal(hf_check(a), HF_OK);
+    nap_ms(150); /* its time limit passes, long answered */
+    atomic_store(&proxy.delay_ms, 40);
+    assert_int_equal(hf_acquire(a, "lock", HF_ACQUIRE(.wait_ms = 10), &none), HF_ERR_UNSURE);
+    assert_null(strstr(hf_last_error(), "does not answer"));
+    proxy_clear(&proxy);
+    no_orphan("lock");
+    assert_int_equal(try_once(a, "lock"), HF_OK);
+    hf_close(a);
+}
+
 /* A slow network is no bad one. */
 static void slow_but_sure(void **state)
 {
@@ -475,6 +493,7 @@ static const struct CMUnitTest TESTS[] = {
     NET(an_answer_that_is_late),
     NET(going_on_after_a_late_answer),
     NET(a_request_that_is_late),
+    NET(a_wait_that_is_short),
     NET(slow_but_sure),
     NET(no_answers),
     NET(no_answers_for_a_moment),

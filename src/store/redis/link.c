@@ -315,18 +315,6 @@ hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
     return redis->heard_ns + HFI_REDIS_QUIET + (redis->pinged ? redis->op_timeout_ns : 0);
 }
 
-/* The soonest deadline of what was sent; it is kept as a lower bound in between. */
-static hfi_time soonest(const struct hfi_request *list)
-{
-    const struct hfi_request *request;
-    hfi_time at = HF_TIME_NEVER;
-
-    DL_FOREACH (list, request) {
-        at = hfi_time_min(at, request->deadline_ns);
-    }
-    return at;
-}
-
 static void say_hello(struct hfi_redis *redis)
 {
     static const char PING[] = "*1\r\n$4\r\nPING\r\n";
@@ -346,7 +334,7 @@ void hfi_redis_link_tick(struct hfi_redis *redis, unsigned number, hfi_time now)
     if (link->drop || link->state == HFI_LINK_DOWN || now < hfi_redis_link_deadline(redis, number))
         return;
     if (link->state == HFI_LINK_READY && number == HFI_REDIS_COMMANDS) {
-        redis->answer_by = soonest(redis->sent);
+        redis->answer_by = hfi_redis_soonest(redis->sent);
         if (now < redis->answer_by)
             return;
     }

@@ -141,6 +141,8 @@ void hfi_redis_queue(struct hfi_redis *redis, struct hfi_request *request);
 void hfi_redis_forsake(struct hfi_redis *redis);
 /* What waits to be sent is not done, for this reason. */
 void hfi_redis_refuse_pending(struct hfi_redis *redis, int error);
+/* The soonest deadline in a list; what is kept for pending and sent is only a lower bound of it. */
+hfi_time hfi_redis_soonest(const struct hfi_request *list);
 /* Notes what is wrong, for hf_last_error(). */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -114,6 +114,17 @@ void hfi_redis_forsake(struct hfi_redis *redis)
     }
 }
 
+hfi_time hfi_redis_soonest(const struct hfi_request *list)
+{
+    const struct hfi_request *request;
+    hfi_time at = HF_TIME_NEVER;
+
+    DL_FOREACH (list, request) {
+        at = hfi_time_min(at, request->deadline_ns);
+    }
+    return at;
+}
+
 /* Finishes those of a list that are due by then. */
 static void refuse(struct hfi_redis *redis, struct hfi_request **list, hfi_time due, int error)
 {
@@ -176,6 +187,9 @@ static void tick(struct hfi_store *store, hfi_time now)
 
     for (unsigned i = 0; i < HFI_REDIS_LINKS; i++)
         hfi_redis_link_tick(redis, i, now);
+    if (now >= redis->pending_by)
+        redis->pending_by = hfi_time_min(hfi_redis_soonest(redis->again),
+                                         hfi_redis_soonest(redis->pending));
     if (now >= redis->pending_by) {
         hfi_redis_say_why_down(redis);
         refuse_due(redis, now, HF_ERR_UNREACHABLE);
