@@ -323,6 +323,33 @@ static void a_server_that_loads(void **state)
     server_stop(&own);
 }
 
+/* A server that takes no more connections says so to whatever comes first, be it a password. */
+static void a_server_that_is_full(void **state)
+{
+    struct server own = { .config = "requirepass s3cret", .password = "s3cret" };
+    hf_client *a;
+    struct taker taker;
+
+    (void)state;
+    server_start(&own);
+    a = client_at(&own, ":s3cret@", "");
+    raw_do(&own, "CONFIG SET maxclients 1"); /* which this connection takes */
+    for (int i = 0; i < 5; i++) {
+        int error = attempt(a, TRY);
+
+        assert_int_equal(hf_classify(error), HF_CLASS_RETRY);
+    }
+    no_password_is_shown(a);
+    taker_start(&taker, a, "lock", LONG);
+    nap_ms(100);
+    assert_false(taker_done(&taker));
+    raw_do(&own, "CONFIG SET maxclients 100");
+    assert_int_equal(taker_join(&taker), HF_OK);
+    give(taker.hold);
+    hf_close(a);
+    server_stop(&own);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Nobody there
  */
@@ -505,6 +532,7 @@ static const struct CMUnitTest TESTS[] = {
     TEST(a_cluster_node),
     TEST(a_server_that_evicts),
     TEST(a_server_that_loads),
+    TEST(a_server_that_is_full),
     TEST(nobody_listens),
     TEST(no_such_socket),
     TEST(no_such_host),

@@ -68,6 +68,8 @@ int hfi_redis_error(const redisReply *reply)
     if (strstr(text, "invalid password") || strstr(text, "invalid username-password") ||
         strstr(text, "without any password configured"))
         return HF_ERR_AUTH;
+    if (strstr(text, "max number of clients"))
+        return HF_ERR_UNAVAILABLE;
     return HF_ERR_PROTOCOL;
 }
 
@@ -92,6 +94,8 @@ static int judge_auth(struct hfi_redis *redis, const redisReply *reply)
 {
     if (!is_error(reply))
         return HF_OK;
+    if (hfi_redis_error(reply) == HF_ERR_UNAVAILABLE)
+        return refuse(redis, reply, "the server cannot serve now");
     hfi_redis_say(redis, "%s refused the user or password: %s", redis->uri.shown, reply->str);
     return HF_ERR_AUTH;
 }
@@ -106,6 +110,8 @@ static int judge_name(struct hfi_redis *redis, const redisReply *reply)
 {
     int error = is_error(reply) ? hfi_redis_error(reply) : HF_OK;
 
+    if (error == HF_ERR_UNAVAILABLE)
+        return refuse(redis, reply, "the server cannot serve now");
     if (error != HF_ERR_AUTH)
         return HF_OK;
     hfi_redis_say(redis,
