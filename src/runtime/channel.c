@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -99,13 +100,16 @@ static void connect_next(hf_client *client, int number, hfi_time now, int error)
 static void looked_up(hf_client *client, int number, hfi_time now)
 {
     struct hfi_channel *channel = &client->channel[number];
+    char copy[HFI_WHY_MAX]; /* the look-up ends with the channel */
     const char *why;
 
     channel->address = hfi_lookup_result(channel->lookup, &why);
-    if (channel->address)
+    if (channel->address) {
         connect_next(client, number, now, 0);
-    else
-        lose(client, number, now, why);
+        return;
+    }
+    snprintf(copy, sizeof copy, "%s", why);
+    lose(client, number, now, copy);
 }
 
 static void dial(hf_client *client, int number, hfi_time now)

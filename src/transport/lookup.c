@@ -19,7 +19,7 @@ struct hfi_lookup {
     atomic_bool done;
     int notify_fd; /* a copy of our own; -1: nobody is to be told */
     struct addrinfo *result;
-    char why[160];
+    char why[HFI_WHY_MAX];
     char host[256], port[8];
 };
 

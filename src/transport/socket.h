@@ -18,6 +18,8 @@
  * on a thread that outlives whoever lost interest. */
 struct hfi_lookup;
 
+#define HFI_WHY_MAX 160 /* bytes of why it failed */
+
 /* Starts one; `notify_fd` (an eventfd, copied) is written to when it is done. Addresses in text are done
  * at once. NULL: no memory, descriptor or thread to be had. */
 struct hfi_lookup *hfi_lookup_start(const struct hfi_address *address, int notify_fd);

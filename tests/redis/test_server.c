@@ -404,6 +404,7 @@ static void no_such_host(void **state)
     (void)state;
     assert_int_equal(attempt(a, TRY), HF_ERR_UNREACHABLE);
     assert_true(now_ms() - start < 5000);
+    assert_non_null(strstr(hf_last_error(), "cannot be resolved"));
     assert_int_equal(attempt(a, HF_ACQUIRE(.wait_ms = 300)), HF_ERR_UNREACHABLE);
     hf_close(a);
 }
