@@ -44,10 +44,12 @@ static void collect(hf_client *client)
 static void execute_first(hf_client *client)
 {
     struct hfi_request *request = client->queue;
+    hfi_time now = hfi_now();
 
     DL_DELETE(client->queue, request);
+    request->sent_ns = now; /* with the lock: the engine looks at it meanwhile */
     hfi_unlock(client);
-    client->store->class_->library->execute(client->store, hfi_now(), request);
+    client->store->class_->library->execute(client->store, now, request);
     hfi_lock(client);
     hfi_answered(client, hfi_now(), request);
 }

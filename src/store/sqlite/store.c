@@ -172,7 +172,8 @@ static void execute(struct hfi_store *store, hfi_time now, struct hfi_request *r
     struct hfi_sqlite *s = hfi_sqlite_of(store);
     struct hfi_sqlite_inside inside;
 
-    request->sent_ns = now;
+    if (!request->sent_ns) /* the host may have done so, under its lock */
+        request->sent_ns = now;
     if (is_forked(s)) {
         hfi_request_finish(request, HFI_NOT_DONE, HF_ERR_FORKED);
         return;
