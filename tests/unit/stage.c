@@ -37,7 +37,7 @@ static void hear(void *arg, enum hf_trace_level level, const char *text)
     struct stage *stage = arg;
     const char *owner = strstr(text, " owner "), *colon = owner ? strchr(owner, ':') : NULL;
 
-    if (level == HF_TRACE_WARNING)
+    if (level == HF_TRACE_WARNING && !stage->deaf)
         note(stage, "warning: %s\n", text);
     else if (colon && !stage->quiet)
         note(stage, "%.*s#%.*s%s\n", (int)(owner - text), text, (int)(colon - owner - 7), owner + 7,
@@ -501,6 +501,62 @@ void refused(struct stage *stage, const char *which, int error)
 void unknown(struct stage *stage, const char *which)
 {
     answer(stage, take_out(stage, which), HFI_UNKNOWN, HF_ERR_UNSURE);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Crowds
+ */
+
+/* One input whose only request is answered at once. */
+static void crowd_step(struct stage *stage, const struct hfi_input *input, enum hfi_verdict said,
+                       uint64_t token)
+{
+    struct hfi_request *request;
+
+    hfi_engine_step(&stage->engine, stage->now, input);
+    request = hfi_engine_next_request(&stage->engine);
+    request->sent_ns = stage->now;
+    hfi_request_lease(request)->verdict = (uint8_t)said;
+    hfi_request_lease(request)->token = token;
+    hfi_request_finish(request, HFI_DONE, HF_OK);
+    hfi_engine_step(&stage->engine, stage->now,
+                    &(struct hfi_input){ .kind = HFI_INPUT_ANSWER, .u.request = request });
+}
+
+void crowd_acquire(struct stage *stage, struct crowd *crowd, size_t count)
+{
+    bool quiet = stage->quiet;
+
+    stage->quiet = true;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(crowd[i].name, sizeof crowd[i].name, "n%u", (unsigned)i % 10000);
+        crowd[i].waiter = (struct hfi_waiter){ .name = crowd[i].name,
+                                               .name_len = strlen(crowd[i].name),
+                                               .owner = i + 1,
+                                               .ttl_ms = 30000,
+                                               .wait_ns = HF_TIME_NEVER,
+                                               .handle = &crowd[i].handle };
+        crowd_step(stage,
+                   &(struct hfi_input){ .kind = HFI_INPUT_ACQUIRE, .u.waiter = &crowd[i].waiter },
+                   HFI_GRANTED, i + 1);
+        assert_ptr_equal(hfi_engine_next_done(&stage->engine), &crowd[i].waiter);
+        assert_int_equal(crowd[i].waiter.result, HF_OK);
+    }
+    stage->quiet = quiet;
+}
+
+void crowd_release(struct stage *stage, struct crowd *crowd, size_t count)
+{
+    bool quiet = stage->quiet;
+
+    stage->quiet = true;
+    for (size_t i = 0; i < count; i++) {
+        crowd_step(stage,
+                   &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &crowd[i].handle },
+                   HFI_RELEASED, 0);
+        assert_ptr_equal(hfi_engine_next_released(&stage->engine), &crowd[i].handle.releaser);
+    }
+    stage->quiet = quiet;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -46,7 +46,8 @@ struct stage {
     struct hfi_renewal verification;
     struct hfi_renewal_item verified;
     bool offline; /* requests are taken, but cannot be sent */
-    bool quiet;   /* moves are not written down */
+    bool quiet;   /* moves are not written down, */
+    bool deaf;    /* nor are warnings */
     char log[STAGE_LOG];
     size_t length;
 };
@@ -99,6 +100,16 @@ void forgotten(struct stage *stage, const char *which); /* done, but the store k
 void refused(struct stage *stage, const char *which, int error);
 void unknown(struct stage *stage, const char *which);
 bool is_pending(struct stage *stage, const char *which);
+
+/* Many holds, of names of their own; nothing of theirs is written down. */
+struct crowd {
+    struct hfi_waiter waiter;
+    struct hfi_handle handle;
+    char name[8];
+};
+
+void crowd_acquire(struct stage *stage, struct crowd *crowd, size_t count);
+void crowd_release(struct stage *stage, struct crowd *crowd, size_t count);
 
 /* What came out since the last time. */
 void expect(struct stage *stage, const char *text);

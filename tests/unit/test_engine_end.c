@@ -96,6 +96,7 @@ static void closed_while_asleep(void **state)
     wake(&s, "L");
     expect(&s, "");
     assert_true(hfi_engine_quiet(&s.engine));
+    assert_int_equal(hfi_engine_deadline(&s.engine), HF_TIME_NEVER);
 }
 
 static void closed_while_holding(void **state)
@@ -400,54 +401,25 @@ static void told_again_when_forgotten(void **state)
 static void many_are_announced_in_turn(void **state)
 {
     enum { NAMES = HFI_ANNOUNCEMENT_MAX * 2 + 5 };
-    static struct hfi_waiter waiters[NAMES];
-    static struct hfi_handle handles[NAMES];
-    static char names[NAMES][8];
+    static struct crowd crowd[NAMES];
     size_t seen = 0;
 
     (void)state;
-    for (size_t i = 0; i < NAMES; i++) {
-        snprintf(names[i], sizeof names[i], "n%zu", i);
-        waiters[i] = (struct hfi_waiter){ .name = names[i],
-                                          .name_len = strlen(names[i]),
-                                          .owner = i + 1,
-                                          .ttl_ms = 30000,
-                                          .wait_ns = HF_TIME_NEVER,
-                                          .handle = &handles[i] };
-        hfi_engine_step(&s.engine, s.now,
-                        &(struct hfi_input){ .kind = HFI_INPUT_ACQUIRE, .u.waiter = &waiters[i] });
-        s.pending[0] = hfi_engine_next_request(&s.engine);
-        s.pending[0]->sent_ns = s.now;
-        hfi_request_lease(s.pending[0])->verdict = HFI_GRANTED;
-        hfi_request_lease(s.pending[0])->token = i + 1;
-        hfi_request_finish(s.pending[0], HFI_DONE, HF_OK);
-        hfi_engine_step(&s.engine, s.now,
-                        &(struct hfi_input){ .kind = HFI_INPUT_ANSWER, .u.request = s.pending[0] });
-        assert_ptr_equal(hfi_engine_next_done(&s.engine), &waiters[i]);
-    }
+    crowd_acquire(&s, crowd, NAMES);
     pass(&s, 200);
     for (int part = 0; part < 3; part++) {
         const struct hfi_announcement *announcement = hfi_request_announcement(s.pending[0]);
 
         assert_int_equal(s.pending_count, 1);
         for (size_t i = 0; i < announcement->count; i++, seen++)
-            assert_string_equal(announcement->items[i].name, names[seen]); /* in order */
+            assert_string_equal(announcement->items[i].name, crowd[seen].name); /* in order */
         hush(&s);
         done(&s, "announce");
         pass(&s, 0);
     }
     assert_int_equal(seen, NAMES);
     assert_int_equal(s.pending_count, 0);
-    for (size_t i = 0; i < NAMES; i++) {
-        hfi_engine_step(&s.engine, s.now,
-                        &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &handles[i] });
-        s.pending[0] = hfi_engine_next_request(&s.engine);
-        hfi_request_lease(s.pending[0])->verdict = HFI_RELEASED;
-        hfi_request_finish(s.pending[0], HFI_DONE, HF_OK);
-        hfi_engine_step(&s.engine, s.now,
-                        &(struct hfi_input){ .kind = HFI_INPUT_ANSWER, .u.request = s.pending[0] });
-        assert_ptr_equal(hfi_engine_next_released(&s.engine), &handles[i].releaser);
-    }
+    crowd_release(&s, crowd, NAMES);
 }
 
 /* With the last hold given back the client says farewell, and only then it is quiet. */

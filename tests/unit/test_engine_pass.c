@@ -167,6 +167,27 @@ static void one_attempt_with_another_ttl(void **state)
     expect(&s, "C: BUSY\n");
 }
 
+/* The lease ends while the hold is parked: who comes then, before any tick, gets nothing of it. */
+static void the_lease_ends_while_parked(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW(.ttl_ms = 100));
+    acquire(&s, 'B', "L", HOW(.ttl_ms = 100));
+    busy(&s, "try L#1", 1);
+    done(&s, "watch L");
+    granted(&s, "try L#1", 100, 1001);
+    s.now += 96 * HFI_MSEC;
+    s.actor['B' - 'A'].waiter.queued_ns = s.now; /* not late */
+    release(&s, 'A');
+    hush(&s);
+    s.now += HFI_MSEC;
+    take(&s, 'B');
+    expect(&s, "L#1 HELD -> RELEASING\n"
+               "L#2 IDLE -> TRYING\n"
+               "release L#1\n"
+               "try L#2 100\n");
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The one who was called does not come
  */
@@ -569,6 +590,7 @@ int main(void)
         STAGED(event_loops_are_handed_the_hold),
         STAGED(one_attempt_barges_in),
         STAGED(one_attempt_with_another_ttl),
+        STAGED(the_lease_ends_while_parked),
         STAGED(the_called_one_is_cancelled),
         STAGED(all_who_waited_are_cancelled),
         STAGED(the_called_one_sleeps_too_long),

@@ -238,43 +238,62 @@ static void risk_that_is_over_is_not_told(void **state)
     hush(&s);
 }
 
-/* Many holds: few requests, of at most 64 holds each, and each hold in one of them. */
+static void answer_renewal(struct hfi_renewal *renewal)
+{
+    assert_int_equal(renewal->request.op, HFI_OP_RENEW);
+    for (size_t i = 0; i < renewal->count; i++)
+        renewal->items[i].kept = true;
+    s.pending_count--;
+    memmove(s.pending, s.pending + 1, s.pending_count * sizeof s.pending[0]);
+    hfi_request_finish(&renewal->request, HFI_DONE, HF_OK);
+    step(&s, &(struct hfi_input){ .kind = HFI_INPUT_ANSWER, .u.request = &renewal->request });
+}
+
+/* All holds at once: full requests of 64, and one for the rest; each hold is in one of them, once. */
 static void in_batches(void **state)
 {
-    enum { HOLDS = 26 };
-    unsigned requests = 0;
+    enum { HOLDS = 3 * HFI_RENEWAL_MAX + 5 };
+    static struct crowd crowd[HOLDS];
 
     (void)state;
-    s.quiet = true;
-    for (char who = 'A'; who < 'A' + HOLDS; who++) {
-        char name[2] = { who, '\0' }, label[16];
+    crowd_acquire(&s, crowd, HOLDS);
+    restored(&s);
+    assert_int_equal(s.pending_count, 4);
+    for (size_t i = 0; i < HOLDS; i++) {
+        const struct hfi_renewal *renewal = hfi_request_renewal(s.pending[i / HFI_RENEWAL_MAX]);
 
-        acquire(&s, who, name, HOW());
-        snprintf(label, sizeof label, "try %c#%d", who, who - 'A' + 1);
-        granted(&s, label, 1, 1);
+        assert_ptr_equal(renewal->items[i % HFI_RENEWAL_MAX].lease, &crowd[i].handle.hold->lease);
     }
+    assert_int_equal(hfi_request_renewal(s.pending[3])->count, 5);
+    while (s.pending_count > 0)
+        answer_renewal(hfi_request_renewal(s.pending[0]));
     hush(&s);
+    crowd_release(&s, crowd, HOLDS);
+}
+
+/* By themselves they come spread over an eighth of the period, and on a grid: in few requests. */
+static void spread(void **state)
+{
+    enum { HOLDS = 500 };
+    static struct crowd crowd[HOLDS];
+    unsigned requests = 0, most = 0;
+
+    (void)state;
+    crowd_acquire(&s, crowd, HOLDS);
     for (int i = 0; i < 10000; i++) {
         pass(&s, 1);
-        while (s.pending_count > 0) {
-            struct hfi_renewal *renewal = hfi_request_renewal(s.pending[0]);
-
-            assert_int_equal(renewal->request.op, HFI_OP_RENEW);
-            assert_in_range(renewal->count, 1, HFI_RENEWAL_MAX);
-            for (size_t k = 0; k < renewal->count; k++)
-                renewal->items[k].kept = true;
-            requests++;
-            s.pending_count--;
-            memmove(s.pending, s.pending + 1, s.pending_count * sizeof s.pending[0]);
-            hfi_request_finish(&renewal->request, HFI_DONE, HF_OK);
-            step(&s,
-                 &(struct hfi_input){ .kind = HFI_INPUT_ANSWER, .u.request = &renewal->request });
+        hush(&s);
+        for (; s.pending_count > 0; requests++) {
+            most = s.pending_count > most ? (unsigned)s.pending_count : most;
+            answer_renewal(hfi_request_renewal(s.pending[0]));
         }
     }
+    assert_in_range(requests, HOLDS / HFI_RENEWAL_MAX, 30); /* 1,250 ms in steps of 67 ms, about */
+    assert_in_range(most, 1, 2);
+    for (size_t i = 0; i < HOLDS; i++)
+        assert_true(hfi_hold_deadline(crowd[i].handle.hold) > s.now + 20 * HFI_SEC);
     hush(&s);
-    assert_in_range(requests, 2, HOLDS); /* on a grid of 67 ms, spread over 1,250 ms */
-    for (char who = 'A'; who < 'A' + HOLDS; who++)
-        assert_true(deadline_ms(who) > 10000 + 20000);
+    crowd_release(&s, crowd, HOLDS);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -732,6 +751,7 @@ int main(void)
         STAGED(fails_until_the_end),
         STAGED(risk_that_is_over_is_not_told),
         STAGED(in_batches),
+        STAGED(spread),
         STAGED(a_fixed_lease_is_never_renewed),
         STAGED(a_fixed_lease_is_looked_at),
         STAGED(a_fixed_lease_is_verified),

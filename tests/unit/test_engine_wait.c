@@ -577,6 +577,22 @@ static void a_ticket_is_given_up(void **state)
     hush(&s);
 }
 
+/* The grant has used it up. */
+static void a_ticket_is_used_up(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    busy_with_ticket(&s, "try L#1", 30000);
+    done(&s, "watch L");
+    granted(&s, "try L#1", 5, 1);
+    release(&s, 'A');
+    hush(&s);
+    released(&s, "release L#1", 0);
+    expect(&s, "L#1 RELEASING -> GONE\n"
+               "A released: OK\n");
+    assert_false(is_pending(&s, "leave L"));
+}
+
 /* It could not be given up: tried again later. */
 static void a_ticket_is_given_up_again(void **state)
 {
@@ -684,6 +700,7 @@ static void refusals_are_waited_out(void **state)
     hfi_time longest = 0;
 
     (void)state;
+    s.deaf = true;
     acquire(&s, 'A', "L", HOW());
     for (int i = 0; i < 40; i++) {
         hfi_time before = s.now;
@@ -740,6 +757,7 @@ static void fatal_refusals_end_all(void **state)
 static void once_is_refused(void **state)
 {
     (void)state;
+    s.deaf = true;
     acquire(&s, 'A', "L", HOW(.wait_ms = -1));
     acquire(&s, 'B', "L", HOW());
     hush(&s);
@@ -883,6 +901,7 @@ int main(void)
         STAGED(a_lingering_watch_is_used),
         STAGED(comes_while_unwatching),
         STAGED(a_ticket_is_given_up),
+        STAGED(a_ticket_is_used_up),
         STAGED(a_ticket_is_given_up_again),
         STAGED(a_ticket_that_may_be_there_is_given_up),
         STAGED(unknown_retires_the_owner_id),

@@ -142,6 +142,7 @@ struct process {
     /* of each owner id */
     uint64_t caller[OWNERS];      /* number of the call that it was first tried for */
     hfi_time confirmed[OWNERS];   /* the latest sent_ns of a confirmed request */
+    hfi_time deadline[OWNERS];    /* as it was seen last */
     uint64_t first_token[OWNERS]; /* of its grant */
     uint8_t told_lost[OWNERS];    /* how often */
     uint8_t ended[OWNERS];        /* a release was sent, or its outcome is unknown */

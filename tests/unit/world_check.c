@@ -304,21 +304,23 @@ static uint32_t count_pins(const struct process *process, const struct hfi_hold 
     return pins;
 }
 
-static void check_lease(struct world *world, const struct process *process,
-                        const struct hfi_hold *hold)
+static void check_lease(struct world *world, struct process *process, const struct hfi_hold *hold)
 {
     hfi_time deadline = hfi_hold_deadline(hold), confirmed = process->confirmed[hold->lease.owner];
+    hfi_time *seen = &process->deadline[hold->lease.owner];
 
     MUST(world, !process->told_lost[hold->lease.owner]); /* rule 3 */
     MUST(world, !process->ended[hold->lease.owner]);
     MUST(world, deadline <= hfi_lease_deadline(confirmed, hfi_hold_ttl(hold))); /* rule 1 */
     MUST(world, !hold->handles || deadline <= hold->ceiling_ns);
+    /* Rule 3: what was over at some time does not come back. */
+    MUST(world, deadline <= *seen || *seen == 0 || world->now < *seen);
+    *seen = deadline;
     MUST(world, hfi_timer_is_set(&hold->timer) && hold->timer.expires_ns <= deadline);
     MUST(world, hold->gate->hold == hold);
 }
 
-static void check_hold(struct world *world, const struct process *process,
-                       const struct hfi_hold *hold)
+static void check_hold(struct world *world, struct process *process, const struct hfi_hold *hold)
 {
     enum hfi_hold_state state = hfi_hold_state_of(hold);
 
@@ -350,7 +352,7 @@ static void check_truth(struct world *world, const struct process *process,
         MUST(world, claims[name]++ == 0);
 }
 
-static void check_engine(struct world *world, const struct process *process, int *claims)
+static void check_engine(struct world *world, struct process *process, int *claims)
 {
     const struct hfi_engine *engine = &process->engine;
     const struct hfi_gate *gate;
