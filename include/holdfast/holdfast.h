@@ -266,7 +266,8 @@ struct hf_acquire_options {
  *   AUTH, PERMISSION, WRONG_TYPE, READ_ONLY, CLUSTER, PROTOCOL   at once, whatever wait_ms says; on the
  *                embedded store, when its file was replaced or damaged, NOT_A_STORE, NEWER_STORE, NETWORK_FS
  *   NAME, TTL, LABEL, INVALID, UNSUPPORTED   the arguments
- *   NO_MEMORY, SYSTEM, CLOSED, FORKED, INTERNAL
+ *   NO_MEMORY, SYSTEM   at once
+ *   CLOSED, FORKED, INTERNAL
  */
 HF_API int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
                       hf_hold **ret_hold);
@@ -362,7 +363,8 @@ HF_API int hf_release_start(hf_hold *hold, void *cookie);
 /* A descriptor that is readable when hf_next() has something; owned by the client, close-on-exec.
  * Negative: SYSTEM (no descriptor to be had), FORKED, CLOSED. */
 HF_API int hf_fd(hf_client *client);
-/* Takes the next event: 1, or 0 when there is none. Errors: INVALID, FORKED, CLOSED. */
+/* Takes the next event: 1, or 0 when there is none. After FAILED, hf_last_error() has the details. Errors:
+ * INVALID, FORKED, CLOSED. */
 HF_API int hf_next(hf_client *client, struct hf_event *ret_event);
 
 /* ------------------------------------------------------------------------------------------------

@@ -539,6 +539,12 @@ static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
     wait_more(engine, now, gate, &answer);
 }
 
+/* What passes by itself at the store; a lack of our own is told at once. */
+static bool is_waited_out(int error)
+{
+    return error == HF_ERR_UNREACHABLE || error == HF_ERR_UNAVAILABLE || error == HF_ERR_STORE_FULL;
+}
+
 static void refused(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                     struct hfi_hold *hold)
 {
@@ -547,13 +553,17 @@ static void refused(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     gate->answered = gate->tries;
     gate->answer = error;
     take_back(engine, gate, hold);
-    if (hf_classify(error) != HF_CLASS_RETRY) {
+    if (!is_waited_out(error)) {
         fail_all(engine, gate, error);
         return;
     }
     fail_once(engine, gate, gate->tries, error);
-    if (stays(engine, gate))
-        pause(engine, now, gate);
+    if (!stays(engine, gate))
+        return;
+    if (gate->wait->backoff.failures == 0)
+        hfi_trace(&engine->config.trace, HF_TRACE_WARNING, "waiting for '%.*s' goes on although %s",
+                  (int)gate->name_len, gate->name, hf_strerror(error));
+    pause(engine, now, gate);
 }
 
 void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)

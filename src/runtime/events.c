@@ -68,6 +68,7 @@ static void take_acquire(hf_client *client, struct hf_event *event)
     event->cookie = async->cookie;
     event->error = async->waiter.result;
     event->type = event->error ? HF_EVENT_FAILED : HF_EVENT_ACQUIRED;
+    hfi_fail_store(client, event->error);
     if (event->error)
         hfi_hold_free(client, async->hold);
     else

@@ -707,7 +707,10 @@ static void refusals_are_waited_out(void **state)
 
         hush(&s);
         refused(&s, "try L#1", i % 2 ? HF_ERR_UNREACHABLE : HF_ERR_UNAVAILABLE);
-        expect(&s, "L#1 TRYING -> IDLE\n");
+        expect(&s, i ? "L#1 TRYING -> IDLE\n"
+                     : "L#1 TRYING -> IDLE\n"
+                       "warning: waiting for 'L' goes on although the store answers but cannot "
+                       "serve now\n");
         pass(&s, 1000);
         expect(&s, "L#1 IDLE -> TRYING\n"
                    "try L#1 30000\n");
@@ -729,11 +732,13 @@ static void restored_ends_the_pause(void **state)
                "try L#1 30000\n");
 }
 
-/* Refusals that a person must do something about end all acquires of the name, now. */
+/* Refusals that a person must do something about, or that are a lack of our own, end all acquires of the
+ * name, now. */
 static void fatal_refusals_end_all(void **state)
 {
     static const int FATAL[] = { HF_ERR_AUTH,      HF_ERR_PERMISSION, HF_ERR_WRONG_TYPE,
-                                 HF_ERR_READ_ONLY, HF_ERR_CLUSTER,    HF_ERR_PROTOCOL };
+                                 HF_ERR_READ_ONLY, HF_ERR_CLUSTER,    HF_ERR_PROTOCOL,
+                                 HF_ERR_SYSTEM,    HF_ERR_NO_MEMORY };
     char expected[128];
 
     (void)state;
@@ -763,6 +768,7 @@ static void once_is_refused(void **state)
     hush(&s);
     refused(&s, "try L#1", HF_ERR_UNREACHABLE);
     expect(&s, "L#1 TRYING -> IDLE\n"
+               "warning: waiting for 'L' goes on although the store cannot be reached\n"
                "A: UNREACHABLE\n");
     pass(&s, 20);
     expect(&s, "L#2 IDLE -> TRYING\n"
