@@ -178,6 +178,11 @@ int hfi_cli_run_parse(struct cli_run_options *options, int argc, char **argv)
     options->name = argv[parser.next++];
     if (parser.next < argc && strcmp(argv[parser.next], "--") == 0)
         parser.next++;
+    else if (parser.next < argc && argv[parser.next][0] == '-')
+        return hfi_cli_usage_error("run",
+                                   "options stand before the name, and -- before a command "
+                                   "that begins with -, here",
+                                   argv[parser.next]);
     if (parser.next >= argc)
         return hfi_cli_usage_error("run", "a command is missing behind the name", options->name);
     options->command = argv + parser.next;

@@ -89,12 +89,12 @@ static void print_holder(const struct hf_holder *holder)
 
 static int print_waiters(const hf_list *list)
 {
-    static const char *const heads[] = { "PLACE", "WAITER", "AGE", "THREADS", "LABEL" };
+    static const char *const heads[] = { "PLACE", "WAITER", "AGE", "THREADS" };
     struct hf_holder waiter = { .size = sizeof waiter };
     struct cli_table table;
     char text[CLI_HOLDER_ROOM], age[CLI_AGE_ROOM], digits[24];
 
-    hfi_cli_table_init(&table, heads, 5, 1u << 1 | 1u << 4);
+    hfi_cli_table_init(&table, heads, 4, 1u << 1);
     for (size_t i = 0; hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++) {
         snprintf(digits, sizeof digits, "%zu", i + 1);
         hfi_cli_table_add(&table, digits);
@@ -102,7 +102,6 @@ static int print_waiters(const hf_list *list)
         hfi_cli_table_add(&table, hfi_cli_age(age, waiter.age_ms));
         snprintf(digits, sizeof digits, "%lld", (long long)waiter.count);
         hfi_cli_table_add(&table, waiter.count > 0 ? digits : "");
-        hfi_cli_table_add(&table, waiter.label);
     }
     return hfi_cli_table_print(&table, 0);
 }
