@@ -220,14 +220,18 @@ void bench_relay_free(struct bench_relay *relay);
  * row_handoff.c, for row_sqlite.c too
  */
 
-/* Two processes hand a lock to and fro, `count` times a round; p50 in us of each round. */
+/* Two processes hand a lock to and fro. Each call does so `count` times, an even number up to
+ * BENCH_DUET_MAX, and writes how long each took, in us. */
 struct bench_duet;
+
+#define BENCH_DUET_MAX 40
 
 struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *server);
 /* From the call of hf_release() in one process to the return of hf_acquire() in the other. */
-double bench_duet_subject(struct bench_duet *duet, size_t count);
-/* From PUBLISH in one to the end of an acquire script that the other sends when it hears of it. */
-double bench_duet_baseline(struct bench_duet *duet, size_t count, double *ret_delivery);
+void bench_duet_subject(struct bench_duet *duet, size_t count, double *took);
+/* From PUBLISH in one to the end of an acquire script that the other sends when it hears of it; and
+ * to when it hears of it. */
+void bench_duet_baseline(struct bench_duet *duet, size_t count, double *took, double *delivery);
 void bench_duet_free(struct bench_duet *duet);
 
 #endif
