@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <hiredis/hiredis.h>
@@ -70,7 +70,7 @@ void bench_server_start(const struct bench *bench, struct bench_server *server)
                                 "--dir", (char *)bench->folder, "--loglevel", "warning", NULL },
                     false);
     while (!answers(server->port)) {
-        if (kill(server->pid, 0) != 0 || bench_now() > until)
+        if (waitpid(server->pid, NULL, WNOHANG) != 0 || bench_now() > until)
             bench_die("the server did not start on port %s", port);
         bench_nap(STEP_NS);
     }
