@@ -168,7 +168,7 @@ void bench_relay_pair(void *arg, size_t number)
 
 static size_t format(char **to, int argc, const char *const *argv, const size_t *len)
 {
-    int length = redisFormatCommandArgv(to, argc, (const char **)(uintptr_t)argv, len);
+    long long length = redisFormatCommandArgv(to, argc, (const char **)(uintptr_t)argv, len);
 
     if (length <= 0)
         bench_die("out of memory");
