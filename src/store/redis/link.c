@@ -57,6 +57,7 @@ void hfi_redis_connected(struct hfi_store *store, unsigned number, hfi_time now)
     struct hfi_resp resp;
 
     if (!equip(link)) {
+        hfi_redis_say(redis, "no memory for a connection to %s", redis->uri.shown);
         hfi_redis_drop(redis, number);
         return;
     }
@@ -77,7 +78,7 @@ void hfi_redis_lost(struct hfi_store *store, unsigned number, hfi_time now, cons
 {
     struct hfi_redis *redis = redis_of(store);
     struct hfi_redis_link *link = &redis->link[number];
-    bool was_ready = link->state == HFI_LINK_READY;
+    bool was_ready = link->state == HFI_LINK_READY, dropped = link->drop;
 
     hfi_trace(&redis->store.trace, HF_TRACE_INFO, "%s: %s connection: %s", redis->uri.shown,
               number == HFI_REDIS_COMMANDS ? "command" : "wake-up", why);
@@ -97,7 +98,7 @@ void hfi_redis_lost(struct hfi_store *store, unsigned number, hfi_time now, cons
         hfi_redis_unsubscribed(redis);
         return;
     }
-    if (redis->refusal)
+    if (redis->refusal || dropped) /* we know better than the host */
         snprintf(redis->why_down, sizeof redis->why_down, "%s", redis->store.detail);
     else
         snprintf(redis->why_down, sizeof redis->why_down, "%.*s: %.80s", HFI_SHOWN_MAX,
@@ -259,6 +260,12 @@ static void take_reply(struct hfi_redis *redis, unsigned number, hfi_time now,
         hfi_redis_hear(redis, reply);
 }
 
+static void garbled(struct hfi_redis *redis, unsigned number)
+{
+    hfi_redis_say(redis, "%s gave an answer that is no answer of Redis", redis->uri.shown);
+    hfi_redis_drop(redis, number);
+}
+
 void hfi_redis_consume(struct hfi_store *store, unsigned number, hfi_time now, const char *bytes,
                        size_t count)
 {
@@ -270,15 +277,17 @@ void hfi_redis_consume(struct hfi_store *store, unsigned number, hfi_time now, c
         redis->heard_ns = now;
         redis->pinged = false;
     }
+    if (link->drop)
+        return;
     if (redisReaderFeed(link->reader, bytes, count) != REDIS_OK)
-        hfi_redis_drop(redis, number);
+        garbled(redis, number);
     while (!link->drop && redisReaderGetReply(link->reader, &reply) == REDIS_OK && reply) {
         take_reply(redis, number, now, reply);
         freeReplyObject(reply);
         reply = NULL;
     }
     if (link->reader->err)
-        hfi_redis_drop(redis, number);
+        garbled(redis, number);
 }
 
 bool hfi_redis_expects(struct hfi_store *store, unsigned number)

@@ -37,6 +37,13 @@ static void done(struct hfi_redis *redis, struct hfi_request *request)
     hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
 }
 
+/* A time in ms from now; what is negative, or too large to be counted, is never. */
+static hfi_time hint(long long ms)
+{
+    return ms >= 0 && (hfi_time)ms < HF_TIME_NEVER / HFI_MSEC ? (hfi_time)ms * HFI_MSEC
+                                                              : HF_TIME_NEVER;
+}
+
 static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const redisReply *reply)
 {
     long long verdict = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
@@ -66,7 +73,7 @@ static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const r
         lease->token = (uint64_t)a;
         lease->tokens = (uint32_t)b;
     } else {
-        lease->hint_ns = a >= 0 ? (hfi_time)a * HFI_MSEC : HF_TIME_NEVER;
+        lease->hint_ns = hint(a);
         lease->kind = b ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
     }
     done(redis, &lease->request);
