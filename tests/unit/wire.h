@@ -11,6 +11,7 @@
 
 #include "unit.h"
 
+#include "base/list.h"
 #include "store/redis/redis.h"
 
 #define WIRE_ID  "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -150,6 +150,8 @@ static void encode_requests(struct hfi_redis *redis, hfi_time now, struct hfi_re
         return; /* in order */
     while (encode_one(redis, now, &redis->pending, resp))
         ;
+    if (!redis->pending)
+        redis->pending_by = HF_TIME_NEVER;
 }
 
 bool hfi_redis_has_output(struct hfi_store *store, unsigned number)
@@ -246,6 +248,8 @@ static void answered(struct hfi_redis *redis, hfi_time now, const redisReply *re
     }
     DL_DELETE(redis->sent, request);
     redis->sent_count--;
+    if (!redis->sent)
+        redis->answer_by = HF_TIME_NEVER;
     hfi_redis_answer(redis, now, request, reply);
 }
 
@@ -310,7 +314,7 @@ hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
         return HF_TIME_NEVER;
     switch (link->state) {
     case HFI_LINK_DOWN:
-        return is_needed(redis, number) ? link->retry_ns : HF_TIME_NEVER;
+        return is_needed(redis, number) && !redis->abandoned ? link->retry_ns : HF_TIME_NEVER;
     case HFI_LINK_DIALING:
     case HFI_LINK_GREETING:
         return link->ready_by;

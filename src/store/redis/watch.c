@@ -269,7 +269,8 @@ void hfi_redis_watch_tick(struct hfi_redis *redis, hfi_time now)
             if (watch->request.outcome != HFI_PENDING)
                 continue;
             if (watch->request.deadline_ns <= now)
-                hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
+                hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE,
+                                 redis->abandoned ? HF_ERR_CLOSED : HF_ERR_UNREACHABLE);
             else
                 redis->confirm_by = hfi_time_min(redis->confirm_by, watch->request.deadline_ns);
         }
