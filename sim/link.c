@@ -233,6 +233,12 @@ void sim_link_vanish(struct sim_link *link, unsigned side)
     link->end[side].open = false;
 }
 
+void sim_link_hang_up(struct sim_link *link, unsigned side)
+{
+    if (!link->end[side].node && !link->end[side].reset)
+        add_mark(&link->stream[side], SIM_MARK_FIN);
+}
+
 void sim_link_break(struct sim_link *link)
 {
     for (unsigned side = 0; side < SIM_SIDES; side++) {

@@ -17,7 +17,7 @@
 enum { SIM_CLIENT, SIM_SERVER, SIM_SIDES }; /* sides; a stream is named by the one that sends */
 
 /* Bytes sent and not yet read: what two socket buffers hold. */
-#define SIM_LINK_CAPACITY (48 * 1024)
+#define SIM_LINK_CAPACITY (8 * 1024)
 
 struct sim_path {
     struct hfi_random random;
@@ -74,7 +74,9 @@ struct sim_link {
     struct sim_stream stream[SIM_SIDES];
     struct sim_end end[SIM_SIDES];
     uint64_t number;
-    bool connected; /* the client knows */
+    bool connected;  /* the client knows */
+    unsigned client; /* whose it is: the process, and which of its lives */
+    uint64_t client_life;
 };
 
 /* Begins to connect. `client` hears CONNECTED or REFUSED, or nothing at all. */
@@ -91,6 +93,8 @@ bool sim_link_is_over(const struct sim_link *link, unsigned side);
 void sim_link_close(struct sim_link *link, unsigned side);
 /* The node is gone and its host with it: the other side hears nothing, until it sends and the host is up. */
 void sim_link_vanish(struct sim_link *link, unsigned side);
+/* A child that had the vanished node's sockets ends. */
+void sim_link_hang_up(struct sim_link *link, unsigned side);
 /* Both ends see a reset; what is on its way is lost. */
 void sim_link_break(struct sim_link *link);
 /* The path has changed: look again at what is on its way. */

@@ -19,6 +19,9 @@
 
 #include "text.h"
 
+#undef uthash_malloc
+#define uthash_malloc(size) sim_alloc(size)
+
 #define SIM_REDIS_DBS       16
 #define SIM_REDIS_UNDO      512 /* commands that can be undone */
 #define SIM_REDIS_TOUCH_MAX 512 /* keys that one command changes */
@@ -114,10 +117,10 @@ struct sim_redis_hooks {
     /* A command has changed a key. `conn` NULL: not a client's command. */
     void (*changed)(void *arg, struct sim_conn *conn, unsigned db, const struct sim_key *before,
                     const struct sim_key *after);
-    /* A script has run: its name as in src/store/redis/scripts, its keys and arguments, its reply. */
-    void (*ran)(void *arg, const struct sim_call *call, const char *sha);
+    /* A script has run; its reply is what call->reply has from `reply_at` on. */
+    void (*ran)(void *arg, const struct sim_call *call, const char *sha, size_t reply_at);
     /* CLIENT KILL. */
-    void (*killed)(void *arg, struct sim_conn *conn);
+    void (*killed)(void *arg, struct sim_conn *by, struct sim_conn *conn);
 };
 
 struct sim_redis {
@@ -127,6 +130,7 @@ struct sim_redis {
     bool is_replica;
     const char *failing; /* every command but those of the connection fails with this error */
     int64_t wall_us;     /* the wall clock now; the host sets it before it calls */
+    unsigned hand_db;    /* where commands by hand go */
     struct sim_redis_hooks hooks;
 
     struct sim_key *keys[SIM_REDIS_DBS];

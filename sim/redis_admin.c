@@ -102,7 +102,7 @@ static void client_kill(struct sim_call *call)
         conn->killed = true;
         killed++;
         if (call->redis->hooks.killed)
-            call->redis->hooks.killed(call->redis->hooks.arg, conn);
+            call->redis->hooks.killed(call->redis->hooks.arg, call->conn, conn);
     }
     sim_reply_integer(call->reply, killed);
 }

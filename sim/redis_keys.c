@@ -12,7 +12,7 @@
 
 static unsigned db_of(const struct sim_call *call)
 {
-    return call->conn ? call->conn->db : 0;
+    return call->conn ? call->conn->db : call->redis->hand_db;
 }
 
 static struct sim_key *find(const struct sim_call *call, size_t i)

@@ -401,6 +401,7 @@ static void set_global(const char *name, const struct sim_arg *argv, size_t coun
 
 static void run(struct sim_call *call, const char *sha, size_t keys)
 {
+    size_t reply_at = call->reply->len;
     struct compiled *script;
 
     HASH_FIND(hh, compiled, sha, 40, script);
@@ -417,7 +418,7 @@ static void run(struct sim_call *call, const char *sha, size_t keys)
     lua_settop(lua, 0);
     running = NULL;
     if (call->redis->hooks.ran)
-        call->redis->hooks.ran(call->redis->hooks.arg, call, sha);
+        call->redis->hooks.ran(call->redis->hooks.arg, call, sha, reply_at);
 }
 
 static bool read_keys(struct sim_call *call, size_t *ret_keys)

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Claims.
+ *
+ *   overlap   no two claims of a lock are valid at the same true time
+ *   backed    while a claim can be valid, the store has the lock for it: its deadline, in true time, is not
+ *             after the moment at which the store forgets it (so a claim that is too long is found without a
+ *             rival who happens to come by)
+ *   answered  its deadline is what an answered request says, and no more
+ *   ceiling   nor is it after what max_hold or a fixed lease allow
+ *   ended     what was once over is never valid again
+ *   told      a loss is told once, at the latest at the deadline, and never taken back
+ *   tokens    each claim's token is larger than all before, and of the block that the store gave
+ *   unknown   no claim without an answer that gave it
+ */
+#include "checks.h"
+
+#include <stdlib.h>
+
+#include <utlist.h>
+
+static struct sim_world *world_of(const struct sim_process *process)
+{
+    return &process->sim->world;
+}
+
+static bool is_excused(const struct sim_claim *claim)
+{
+    return claim->excused && !claim->process->sim->options->strict;
+}
+
+/* Clocks run so differently that nothing is promised. */
+static bool time_is_excused(const struct sim *sim)
+{
+    return sim->plan.drift_ppm > SIM_DRIFT_INSIDE && !sim->options->strict;
+}
+
+bool sim_claim_is_valid(const struct sim_claim *claim)
+{
+    return hfi_hold_valid(claim->hold, sim_process_now(claim->process));
+}
+
+uint64_t sim_check_claim_of(const struct sim_handle *handle)
+{
+    return handle->claim->number;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A claim that is valid
+ */
+
+static void check_overlap(const struct sim_claim *claim)
+{
+    const struct sim_claim *other;
+
+    if (time_is_excused(claim->process->sim))
+        return;
+    DL_FOREACH2(claim->lock->claims, other, lock_next)
+    {
+        if (other->hold == claim->hold || is_excused(other) || is_excused(claim) ||
+            !sim_claim_is_valid(other))
+            continue;
+        sim_violated(world_of(claim->process), "overlap",
+                     "%s is held by p%u (owner %llu, token %llu) and by p%u (owner %llu, token "
+                     "%llu)",
+                     claim->lock->name, other->process->index, (unsigned long long)other->owner,
+                     (unsigned long long)other->token, claim->process->index,
+                     (unsigned long long)claim->owner, (unsigned long long)claim->token);
+    }
+}
+
+static void check_backed(const struct sim_claim *claim)
+{
+    struct sim *sim = claim->process->sim;
+    hfi_time ends = sim_clock_when(&claim->process->host->clock, claim->deadline_ns), until;
+    struct sim_process *holder;
+    uint64_t owner;
+
+    if (is_excused(claim) || time_is_excused(sim))
+        return;
+    if (!sim_store_holder(sim, claim->lock, &holder, &owner, &until) || holder != claim->process ||
+        owner != claim->owner)
+        sim_violated(&sim->world, "backed",
+                     "p%u claims %s (owner %llu), which the store does not know",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->owner);
+    else if (ends > until)
+        sim_violated(&sim->world, "backed",
+                     "p%u claims %s (owner %llu) for %.3f ms longer than the store has it",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->owner,
+                     (double)(ends - until) / 1e6);
+}
+
+static void check_deadline(const struct sim_claim *claim)
+{
+    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+
+    if (claim->deadline_ns > owner->bound_ns)
+        sim_violated(world_of(claim->process), "answered",
+                     "p%u claims %s (owner %llu) for %.3f ms longer than any answer allows",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->owner,
+                     (double)(claim->deadline_ns - owner->bound_ns) / 1e6);
+    if (claim->deadline_ns > claim->ceiling_ns)
+        sim_violated(world_of(claim->process), "ceiling", "p%u claims %s beyond what it asked for",
+                     claim->process->index, claim->lock->name);
+}
+
+static void check_one(struct sim_claim *claim)
+{
+    hfi_time deadline = hfi_hold_deadline(claim->hold);
+    bool moved = deadline != claim->deadline_ns;
+
+    claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
+    if (!sim_claim_is_valid(claim)) {
+        claim->over = true;
+        return;
+    }
+    if (claim->over || claim->lost)
+        sim_violated(world_of(claim->process), "ended",
+                     "p%u: what it had of %s was over, and is valid again", claim->process->index,
+                     claim->lock->name);
+    if (!moved)
+        return;
+    claim->deadline_ns = deadline;
+    check_deadline(claim);
+    check_backed(claim);
+    check_overlap(claim);
+}
+
+void sim_check_claims(struct sim_process *process)
+{
+    struct sim_claim *claim;
+
+    DL_FOREACH (process->claims, claim) {
+        if (!claim->inner)
+            check_one(claim);
+    }
+}
+
+void sim_check_ticked(struct sim_process *process, hfi_time now)
+{
+    const struct sim_claim *claim;
+
+    DL_FOREACH (process->claims, claim) {
+        enum hfi_hold_state state = hfi_hold_state_of(claim->hold);
+
+        if ((state == HFI_HOLD_HELD || state == HFI_HOLD_AT_RISK) &&
+            now >= hfi_hold_deadline(claim->hold))
+            sim_violated(world_of(process), "told", "p%u: %s is past its deadline and not LOST",
+                         process->index, claim->lock->name);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A new claim
+ */
+
+static struct sim_claim *claim_of_hold(const struct sim_process *process,
+                                       const struct hfi_hold *hold)
+{
+    struct sim_claim *claim;
+
+    DL_FOREACH (process->claims, claim) {
+        if (claim->hold == hold)
+            return claim;
+    }
+    return NULL;
+}
+
+static void check_token(struct sim_claim *claim)
+{
+    struct sim *sim = claim->process->sim;
+    const struct sim_server *server = sim_service_server(sim, claim->lock->service);
+    bool may_shrink =
+        !sim->plan.library && server->lost_data && server->stepped_back && !sim->options->strict;
+
+    if (claim->token <= claim->lock->token && !is_excused(claim) && !may_shrink)
+        sim_violated(&sim->world, "tokens", "p%u has %s with token %llu after token %llu",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->token,
+                     (unsigned long long)claim->lock->token);
+    if (claim->token > claim->lock->token || may_shrink)
+        claim->lock->token = claim->token;
+}
+
+static void check_grant(const struct sim_claim *claim)
+{
+    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+
+    if (!owner || !owner->granted || owner->retired || owner->released)
+        sim_violated(world_of(claim->process), "unknown",
+                     "p%u is given %s (owner %llu), which no answer has given it",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->owner);
+    else if (claim->token < owner->token_first || claim->token > owner->token_last)
+        sim_violated(world_of(claim->process), "tokens",
+                     "p%u has %s with token %llu, which was not given to owner %llu",
+                     claim->process->index, claim->lock->name, (unsigned long long)claim->token,
+                     (unsigned long long)claim->owner);
+}
+
+static struct sim_claim *new_claim(struct sim_process *process, const struct sim_ask *ask)
+{
+    struct sim_claim *claim = sim_alloc(sizeof *claim);
+    hfi_time most = ask->waiter.max_hold_ns ? ask->waiter.max_hold_ns : HF_TIME_NEVER;
+
+    claim->process = process;
+    claim->lock = &process->sim->lock[ask->lock];
+    claim->handle = ask->handle;
+    claim->hold = ask->handle->handle.hold;
+    claim->number = ++process->sim->claims;
+    claim->owner = claim->hold->lease.owner;
+    claim->token = ask->handle->handle.token;
+    claim->since = process->sim->world.now;
+    claim->ceiling_ns = hfi_time_add(process->engine.now, most);
+    ask->handle->claim = claim;
+    return claim;
+}
+
+static void reentered(struct sim_claim *claim, const struct sim_claim *outer)
+{
+    claim->inner = true;
+    claim->number = outer->number;
+    claim->excused = outer->excused;
+    claim->process->sim->count.reentered++;
+    if (claim->token != outer->token)
+        sim_violated(world_of(claim->process), "tokens",
+                     "p%u: entering %s again gave another token", claim->process->index,
+                     claim->lock->name);
+}
+
+void sim_check_granted(struct sim_process *process, struct sim_ask *ask)
+{
+    struct sim_claim *claim = new_claim(process, ask);
+    const struct sim_claim *outer = claim_of_hold(process, claim->hold);
+    const struct sim_owner *owner = sim_owner_find(process, claim->owner);
+
+    sim_mix(world_of(process), claim->token ^ (uint64_t)process->index << 56);
+    sim_say(world_of(process), "p%u has %s: owner %llu token %llu%s", process->index,
+            claim->lock->name, (unsigned long long)claim->owner, (unsigned long long)claim->token,
+            outer ? ", entered again" : "");
+    if (outer) {
+        reentered(claim, outer);
+    } else {
+        claim->excused = owner && owner->excused;
+        check_grant(claim);
+        if (owner && claim->token > owner->token_first)
+            process->sim->count.passed++;
+    }
+    DL_APPEND(process->claims, claim);
+    DL_APPEND2(claim->lock->claims, claim, lock_prev, lock_next);
+    if (outer)
+        return;
+    if (sim_claim_is_valid(claim))
+        check_token(claim); /* else it came too late to be of use, and will be given back */
+    check_one(claim);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The end of a claim
+ */
+
+void sim_check_told(struct sim_process *process, struct sim_handle *handle, enum hfi_news news)
+{
+    const struct hfi_hold *hold = handle->handle.hold;
+    enum hfi_hold_state state = hfi_hold_state_of(hold);
+    struct sim_claim *claim;
+
+    if (news == HFI_NEWS_AT_RISK) {
+        if (state != HFI_HOLD_AT_RISK)
+            sim_violated(world_of(process), "told", "p%u is told that %s is at risk, and it is %s",
+                         process->index, handle->claim->lock->name, hfi_hold_state_name(state));
+        return;
+    }
+    process->sim->count.lost++;
+    if (state != HFI_HOLD_LOST || handle->claim->told)
+        sim_violated(world_of(process), "told", "p%u is told of the loss of %s %s", process->index,
+                     handle->claim->lock->name,
+                     handle->claim->told ? "twice" : "and has not lost it");
+    DL_FOREACH (process->claims, claim) {
+        if (claim->hold == hold)
+            claim->told = true;
+    }
+}
+
+/* The program has read all events. */
+void sim_check_drained(struct sim_process *process)
+{
+    const struct sim_claim *claim;
+
+    DL_FOREACH (process->claims, claim) {
+        if (hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST && !claim->told)
+            sim_violated(world_of(process), "told", "p%u was not told of the loss of %s",
+                         process->index, claim->lock->name);
+    }
+}
+
+static void take_out(struct sim_claim *claim)
+{
+    DL_DELETE(claim->process->claims, claim);
+    DL_DELETE2(claim->lock->claims, claim, lock_prev, lock_next);
+}
+
+void sim_check_releasing(struct sim_handle *handle)
+{
+    struct sim_claim *claim = handle->claim;
+
+    claim->over |= !sim_claim_is_valid(claim);
+    claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
+    sim_say(world_of(claim->process), "p%u gives %s back%s", claim->process->index,
+            claim->lock->name, claim->over ? ", which is over" : "");
+    take_out(claim);
+    if (!claim->inner && claim->hold->handles && claim->hold->handles->next) {
+        struct sim_claim *other; /* the outermost goes first: the next one stands for the hold */
+
+        DL_FOREACH (claim->process->claims, other) {
+            if (other->hold != claim->hold)
+                continue;
+            other->inner = false;
+            other->over = claim->over;
+            other->deadline_ns = claim->deadline_ns;
+            other->ceiling_ns = claim->ceiling_ns;
+            break;
+        }
+    }
+}
+
+void sim_check_released(struct sim_process *process, struct sim_handle *handle, int result)
+{
+    const struct sim_claim *claim = handle->claim;
+    const struct sim_owner *owner = sim_owner_find(process, claim->owner);
+
+    sim_mix(world_of(process), (uint64_t)(uint32_t)result ^ claim->token << 8);
+    if (result != HF_OK)
+        return;
+    process->sim->count.released++;
+    if (claim->lost)
+        sim_violated(world_of(process), "released", "p%u: giving %s back was fine, but it was lost",
+                     process->index, claim->lock->name);
+    if (!claim->inner && owner->released && !owner->released_there && !process->sim->plan.library)
+        sim_violated(world_of(process), "released",
+                     "p%u: %s was given back, and the store has not seen it", process->index,
+                     claim->lock->name);
+}
+
+/* An event that nobody took before the client was closed. */
+void sim_check_discarded(struct sim_handle *handle)
+{
+    take_out(handle->claim);
+}
+
+void sim_check_handle_freed(struct sim_handle *handle)
+{
+    free(handle->claim);
+    handle->claim = NULL;
+}
+
+/* The process is no more, or its client is closed. */
+void sim_check_drop_claims(struct sim_process *process)
+{
+    while (process->claims)
+        take_out(process->claims);
+}
+
+void sim_check_excuse(struct sim_process *process, uint64_t number)
+{
+    struct sim_owner *owner = sim_owner_find(process, number);
+    struct sim_claim *claim;
+
+    if (owner)
+        owner->excused = true;
+    DL_FOREACH (process->claims, claim) {
+        if (claim->owner == number)
+            claim->excused = true;
+    }
+}
+
+void sim_check_write(struct sim *sim, struct sim_lock *lock, uint64_t token, uint64_t claim)
+{
+    if (token == lock->fenced_token && claim != lock->fenced_claim && lock->fenced_claim)
+        sim_violated(&sim->world, "fence", "%s: writes of two claims came with the same token %llu",
+                     lock->name, (unsigned long long)token);
+}

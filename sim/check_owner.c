@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owner ids: what is asked for them, and what that comes to in the store.
+ *
+ *   retired   after a try that was not answered, or a release, nothing is sent for an owner id but its release
+ *   fixed     a fixed lease is never renewed, and neither is a hold that was lost
+ *   done      what is said to be done was done; what is said not to be done was not
+ *   in time   a request is finished by its deadline
+ *   others    no process removes another one's hold, but by `break`; or ends another one's connection
+ */
+#include "checks.h"
+#include "library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim_world *world_of(const struct sim_process *process)
+{
+    return &process->sim->world;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Who is who
+ */
+
+struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number)
+{
+    struct sim_owners *owners = process->owners;
+
+    return number <= owners->highest && number > 0 ? &owners->at[number] : NULL;
+}
+
+static struct sim_owner *make_owner(struct sim_process *process, uint64_t number)
+{
+    struct sim_owners *owners = process->owners;
+
+    while (number >= owners->room) {
+        uint64_t more = owners->room ? owners->room * 2 : 64;
+
+        owners->at = sim_grow(owners->at, more * sizeof *owners->at);
+        memset(owners->at + owners->room, 0, (more - owners->room) * sizeof *owners->at);
+        owners->room = more;
+    }
+    if (number > owners->highest)
+        owners->highest = number;
+    return &owners->at[number];
+}
+
+/* Client ids of the simulator end in the process' number and that of its life, in hexadecimal. */
+struct sim_process *sim_owner_process(struct sim *sim, const char *text, size_t len,
+                                      uint64_t *ret_number)
+{
+    struct sim_process *process;
+    unsigned long index;
+
+    if (len < 38 || text[36] != ':')
+        return NULL;
+    index = strtoul(text + 24, NULL, 16) >> 32;
+    if (index >= sim->plan.processes)
+        return NULL;
+    process = &sim->process[index];
+    if (memcmp(process->identity.id, text, 36) != 0 || process->life == SIM_LIFE_NONE)
+        return NULL;
+    *ret_number = strtoull(text + 37, NULL, 10);
+    return process;
+}
+
+struct sim_lock *sim_lock_find(struct sim *sim, unsigned service, const char *name, size_t len)
+{
+    for (unsigned i = service; i < sim->plan.locks; i += sim->plan.services)
+        if (sim->lock[i].len == len && memcmp(sim->lock[i].name, name, len) == 0)
+            return &sim->lock[i];
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What the engine asks for
+ */
+
+static bool is_over(const struct sim_owner *owner)
+{
+    return owner && (owner->retired || owner->released);
+}
+
+static void submit_try(struct sim_process *process, const struct hfi_hold *hold)
+{
+    struct sim_owner *owner = make_owner(process, hold->lease.owner);
+    struct sim_lock *lock =
+        sim_lock_find(process->sim, process->service, hold->lease.name, hold->lease.name_len);
+
+    if (is_over(owner))
+        sim_violated(world_of(process), "retired", "p%u tries again with owner %llu, which is over",
+                     process->index, (unsigned long long)hold->lease.owner);
+    owner->tried = true;
+    owner->in_flight++;
+    owner->ttl_ms = hold->lease.ttl_ms;
+    owner->fixed = hold->fixed;
+    owner->lock = lock ? lock->index : 0;
+}
+
+static void submit_renewal(struct sim_process *process, const struct hfi_renewal *renewal)
+{
+    for (size_t i = 0; i < renewal->count; i++) {
+        const struct hfi_hold *hold = (const struct hfi_hold *)renewal->items[i].lease;
+        const struct sim_owner *owner = sim_owner_find(process, hold->lease.owner);
+        enum hfi_hold_state state = hfi_hold_state_of(hold);
+        bool only_look = renewal->items[i].ttl_ms == 0;
+
+        if (is_over(owner) || !owner || !owner->granted)
+            sim_violated(world_of(process), "retired", "p%u renews owner %llu, which is over",
+                         process->index, (unsigned long long)hold->lease.owner);
+        if (!only_look && (owner->fixed || (state != HFI_HOLD_HELD && state != HFI_HOLD_AT_RISK)))
+            sim_violated(world_of(process), "fixed", "p%u renews owner %llu, which is %s",
+                         process->index, (unsigned long long)hold->lease.owner,
+                         owner->fixed ? "a fixed lease" : hfi_hold_state_name(state));
+    }
+}
+
+void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_request *request)
+{
+    sim_mix(world_of(process), request->op ^ now);
+    if (request->op == HFI_OP_TRY)
+        submit_try(process, (const struct hfi_hold *)request);
+    else if (request->op == HFI_OP_RELEASE)
+        make_owner(process, hfi_request_lease(request)->owner)->released = true;
+    else if (request->op == HFI_OP_RENEW)
+        submit_renewal(process, hfi_request_renewal(request));
+    sim_check_asked(process, now, request, 1);
+}
+
+void sim_check_sent(struct sim_process *process)
+{
+    if (process->life != SIM_LIFE_RUNNING && process->life != SIM_LIFE_CLOSING)
+        sim_violated(world_of(process), "retired", "p%u sends something after its end",
+                     process->index);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What it is told
+ */
+
+/* Until when an answered request lets a claim be believed in: by its sending, and by nothing else. */
+static void bound(struct sim_owner *owner, hfi_time sent_ns, uint32_t ttl_ms)
+{
+    hfi_time ttl = ttl_ms * HFI_MSEC, until = sent_ns + ttl - ttl / 100 - 2 * HFI_MSEC;
+
+    owner->bound_ns = hfi_time_max(owner->bound_ns, until);
+}
+
+static void try_finished(struct sim_process *process, const struct hfi_lease *lease)
+{
+    struct sim_owner *owner = sim_owner_find(process, lease->owner);
+    enum hfi_outcome outcome = (enum hfi_outcome)lease->request.outcome;
+    bool granted = outcome == HFI_DONE && lease->verdict == HFI_GRANTED;
+
+    owner->in_flight--;
+    if (granted) {
+        owner->granted = true;
+        owner->token_first = lease->token;
+        owner->token_last = lease->token + lease->tokens - 1;
+        bound(owner, lease->request.sent_ns, lease->ttl_ms);
+    } else if (outcome == HFI_UNKNOWN || (outcome == HFI_DONE && lease->verdict == HFI_ALREADY)) {
+        owner->retired = true;
+    }
+    if (granted && !owner->granted_there)
+        sim_violated(world_of(process), "done", "p%u: owner %llu is granted, and the store did not",
+                     process->index, (unsigned long long)lease->owner);
+    if (outcome == HFI_NOT_DONE && owner->granted_there && !owner->replayed)
+        sim_violated(world_of(process), "done", "p%u: the try of owner %llu was not done, and was",
+                     process->index, (unsigned long long)lease->owner);
+}
+
+static void renewal_finished(struct sim_process *process, const struct hfi_renewal *renewal)
+{
+    if (renewal->request.outcome != HFI_DONE)
+        return;
+    for (size_t i = 0; i < renewal->count; i++) {
+        const struct hfi_renewal_item *item = &renewal->items[i];
+
+        if (item->kept && item->ttl_ms)
+            bound(sim_owner_find(process, item->lease->owner), renewal->request.sent_ns,
+                  item->ttl_ms);
+    }
+}
+
+static void check_in_time(const struct sim_process *process, hfi_time now,
+                          const struct hfi_request *request)
+{
+    hfi_time slack = 4 * process->late_ns + process->sim->plan.connect_timeout_ns / 8 + HFI_MSEC;
+
+    if (!process->is_wire || request->deadline_ns == HF_TIME_NEVER || process->stopped_ns)
+        return; /* one that was stopped meanwhile has an excuse */
+    if (now > hfi_time_add(request->deadline_ns, slack))
+        sim_violated(&process->sim->world, "in time",
+                     "p%u: a request (%u) is finished %.3f ms after its deadline", process->index,
+                     request->op, (double)(now - request->deadline_ns) / 1e6);
+}
+
+void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_request *request)
+{
+    sim_mix(world_of(process), (uint64_t)request->op << 8 ^ request->outcome ^ now << 16);
+    if (request->op == HFI_OP_TRY)
+        try_finished(process, hfi_request_lease(request));
+    else if (request->op == HFI_OP_RENEW)
+        renewal_finished(process, hfi_request_renewal(request));
+    if (request->sent_ns > now && request->outcome != HFI_NOT_DONE)
+        sim_violated(world_of(process), "answered",
+                     "p%u: a request was answered before it was sent", process->index);
+    check_in_time(process, now, request);
+    sim_check_asked(process, now, request, -1);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What it comes to at the server
+ */
+
+bool sim_store_holder(struct sim *sim, const struct sim_lock *lock,
+                      struct sim_process **ret_process, uint64_t *ret_owner, hfi_time *ret_until)
+{
+    struct sim_server *server = sim_service_server(sim, lock->service);
+    const struct sim_key *key;
+
+    if (sim->plan.library)
+        return sim_library_holder(sim, lock, ret_process, ret_owner, ret_until);
+    sim_server_wall_us(server);
+    key = sim_redis_find(&server->redis, sim->plan.db, lock->name, lock->len);
+    if (!key)
+        return false;
+    *ret_until = sim_server_when(server, key->expires_ms);
+    *ret_process = NULL;
+    if (key->type == SIM_REDIS_HASH && key->fields > 0)
+        *ret_process =
+            sim_owner_process(sim, key->field[0].name, key->field[0].name_len, ret_owner);
+    return true;
+}
+
+/* The process whose connection it is, if it still lives. */
+static struct sim_process *process_of(struct sim *sim, const struct sim_conn *conn)
+{
+    const struct sim_link *link = conn ? conn->peer : NULL;
+    struct sim_process *process = link ? &sim->process[link->client] : NULL;
+
+    return process && process->life_number == link->client_life ? process : NULL;
+}
+
+static void check_removal(struct sim_server *server, struct sim_conn *conn,
+                          const struct sim_lock *lock, const struct sim_field *field)
+{
+    uint64_t number;
+    struct sim_process *of = sim_owner_process(server->sim, field->name, field->name_len, &number);
+    const struct sim_process *by = process_of(server->sim, conn);
+    const struct sim_owner *owner = of ? sim_owner_find(of, number) : NULL;
+
+    if (!of)
+        return;
+    if (!conn || server->breaking) {
+        sim_check_excuse(of, number); /* by hand */
+    } else if (by && (by != of || !owner->released)) {
+        sim_violated(&server->sim->world, "others", "p%u removes p%u's hold of %s (owner %llu)",
+                     by->index, of->index, lock->name, (unsigned long long)number);
+    }
+}
+
+void sim_check_changed(struct sim_server *server, struct sim_conn *conn, unsigned db,
+                       const struct sim_key *before, const struct sim_key *after)
+{
+    const struct sim_key *key = after ? after : before;
+    struct sim_lock *lock = db == server->sim->plan.db
+                                ? sim_lock_find(server->sim, server->service, key->name, key->len)
+                                : NULL;
+
+    if (!lock)
+        return;
+    for (size_t i = 0; before && i < before->fields; i++)
+        if (!after || after->type != SIM_REDIS_HASH ||
+            !sim_key_field(after, before->field[i].name, before->field[i].name_len))
+            check_removal(server, conn, lock, &before->field[i]);
+    sim_check_lock_changed(lock, after ? sim_server_when(server, after->expires_ms) : 0);
+}
+
+void sim_check_killed(struct sim_server *server, struct sim_conn *by, struct sim_conn *conn)
+{
+    const struct sim_link *killer = by->peer, *killed = conn->peer;
+
+    if (killer->client != killed->client)
+        sim_violated(&server->sim->world, "others",
+                     "p%u ends a connection of p%u at s%u (number %llu)", killer->client,
+                     killed->client, server->index, (unsigned long long)conn->id);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A server that loses data
+ */
+
+static void for_each_lock(struct sim_server *server,
+                          void (*visit)(struct sim *sim, struct sim_lock *lock))
+{
+    struct sim *sim = server->sim;
+
+    for (unsigned i = server->service; i < sim->plan.locks; i += sim->plan.services)
+        visit(sim, &sim->lock[i]);
+}
+
+static void remember(struct sim *sim, struct sim_lock *lock)
+{
+    hfi_time until;
+
+    lock->before = NULL;
+    if (!sim_store_holder(sim, lock, &lock->before, &lock->before_owner, &until))
+        lock->before = NULL;
+}
+
+static void compare(struct sim *sim, struct sim_lock *lock)
+{
+    struct sim_process *now = NULL;
+    uint64_t owner = 0;
+    hfi_time until = 0;
+
+    if (!sim_store_holder(sim, lock, &now, &owner, &until))
+        now = NULL;
+    if (lock->before && (lock->before != now || lock->before_owner != owner))
+        sim_check_excuse(lock->before, lock->before_owner);
+    sim_check_lock_changed(lock, until);
+}
+
+static void excuse(struct sim *sim, struct sim_lock *lock)
+{
+    remember(sim, lock);
+    if (lock->before)
+        sim_check_excuse(lock->before, lock->before_owner);
+}
+
+void sim_check_losing(struct sim_server *server)
+{
+    for_each_lock(server, remember);
+}
+
+void sim_check_lost(struct sim_server *server)
+{
+    for_each_lock(server, compare);
+}
+
+void sim_check_excuse_all(struct sim_server *server)
+{
+    for_each_lock(server, excuse);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting.
+ *
+ *   bounded   an acquire comes back when its time is over, one that tries once when it was answered or could not be
+ *   sleeping  a process that waits, with nothing asked at the store, looks again within the poll cap
+ *   woken     calm runs: a lock that is free does not stay so while somebody waits
+ *   truthful  BUSY: somebody had it meanwhile; calm runs: nothing else but what was asked for
+ */
+#include "checks.h"
+
+#include <utlist.h>
+
+#define SWEEP_NS (50 * HFI_MSEC)
+#define CALM_NS  (120 * HFI_MSEC) /* a lock that is free is taken within */
+
+static struct sim_world *world_of(const struct sim_process *process)
+{
+    return &process->sim->world;
+}
+
+static bool is_calm(const struct sim *sim)
+{
+    return sim->plan.profile == SIM_CALM;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Locks, as the store has them
+ */
+
+/* Who has it, has it until then (true time) if nothing else comes; 0: nobody has it. */
+void sim_check_lock_changed(struct sim_lock *lock, hfi_time until)
+{
+    hfi_time now = lock->sim->world.now;
+
+    if (lock->held_until > now)
+        lock->busy_until = now; /* so far */
+    else
+        lock->busy_until = hfi_time_max(lock->busy_until, lock->held_until);
+    if (until <= now && lock->held_until > now)
+        lock->free_since = now;
+    else if (until <= now && lock->held_until <= now)
+        lock->free_since = hfi_time_max(lock->free_since, lock->held_until);
+    lock->held_until = until;
+}
+
+/* Did anybody have it while this call was waiting? After its last pass a process lets others go first for a
+ * moment, and says BUSY to those whose time ends in it; how long ago it gave the lock back it cannot know. */
+static bool was_busy(const struct sim_ask *ask)
+{
+    const struct sim *sim = ask->process->sim;
+    const struct sim_lock *lock = &sim->lock[ask->lock];
+    hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns);
+
+    if (!ask->before.once && !is_calm(sim))
+        return true;
+    if (!ask->before.once && lock->busy_until + before >= ask->begun)
+        return true;
+    return lock->held_until >= ask->begun || lock->busy_until >= ask->begun;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Calls that come back
+ */
+
+static void check_bounded(const struct sim_ask *ask)
+{
+    const struct sim_process *process = ask->process;
+    const struct sim_plan *plan = &process->sim->plan;
+    hfi_time took = sim_process_now(process) - ask->begun_local;
+    hfi_time slack =
+        4 * process->late_ns + 2 * HFI_MSEC + process->stopped_ns - ask->stopped_before;
+    hfi_time most = ask->before.wait_ns;
+
+    if (ask->before.once)
+        most = 3 * plan->op_timeout_ns + 2 * plan->connect_timeout_ns;
+    if (plan->library || ask->kind != SIM_ASK_ACQUIRE || took <= hfi_time_add(most, slack))
+        return;
+    sim_violated(world_of(process), "bounded", "p%u waited %.3f ms for %s instead of %.3f ms",
+                 process->index, (double)took / 1e6, process->sim->lock[ask->lock].name,
+                 (double)most / 1e6);
+}
+
+static void check_truth(const struct sim_ask *ask)
+{
+    const struct sim_process *process = ask->process;
+    const struct sim_lock *lock = &process->sim->lock[ask->lock];
+    bool closing = process->life != SIM_LIFE_RUNNING;
+
+    if (ask->result == HF_ERR_BUSY && !was_busy(ask))
+        sim_violated(world_of(process), "truthful",
+                     "p%u is told after %.3f ms that %s is busy, and nobody had it since %.3f ms",
+                     process->index, (double)(process->sim->world.now - ask->begun) / 1e6,
+                     lock->name, (double)(process->sim->world.now - lock->busy_until) / 1e6);
+    if ((ask->result == HF_ERR_UNSURE || ask->result == HF_ERR_UNREACHABLE) && !ask->before.once &&
+        sim_process_now(process) >= ask->until_local)
+        return; /* there was no time for an answer */
+    if (!is_calm(process->sim) || ask->result == HF_OK || ask->result == HF_ERR_BUSY ||
+        (ask->result == HF_ERR_CANCELLED && ask->was_cancelled) ||
+        (ask->result == HF_ERR_CLOSED && closing))
+        return;
+    sim_violated(world_of(process), "truthful", "p%u: acquiring %s fails without a fault: %s",
+                 process->index, lock->name, hf_strerror(ask->result));
+}
+
+static void check_result(const struct sim_ask *ask)
+{
+    if (is_calm(ask->process->sim) && ask->process->life == SIM_LIFE_RUNNING &&
+        ask->result != HF_OK && ask->result != HF_ERR_LOST)
+        sim_violated(world_of(ask->process), "truthful", "p%u: a call fails without a fault: %s",
+                     ask->process->index, hf_strerror(ask->result));
+}
+
+static void count(struct sim_counts *count, const struct sim_ask *ask)
+{
+    count->ops++;
+    if (ask->kind == SIM_ASK_VERIFY)
+        count->verified++;
+    if (ask->kind != SIM_ASK_ACQUIRE)
+        return;
+    count->acquired += ask->result == HF_OK;
+    count->busy += ask->result == HF_ERR_BUSY;
+    count->unsure += ask->result == HF_ERR_UNSURE;
+    count->cancelled += ask->result == HF_ERR_CANCELLED;
+    count->failed += ask->result != HF_OK && ask->result != HF_ERR_BUSY &&
+                     ask->result != HF_ERR_UNSURE && ask->result != HF_ERR_CANCELLED;
+}
+
+void sim_check_returned(struct sim_ask *ask)
+{
+    sim_mix(world_of(ask->process), (uint64_t)(uint32_t)ask->result ^ (uint64_t)ask->kind << 32);
+    sim_say(world_of(ask->process), "p%u call %d returns: %s", ask->process->index, ask->kind,
+            ask->result ? hf_strerror(ask->result) : "fine");
+    count(&ask->process->sim->count, ask);
+    if (ask->kind == SIM_ASK_ACQUIRE) {
+        check_bounded(ask);
+        check_truth(ask);
+    } else if (ask->kind != SIM_ASK_QUERY) {
+        check_result(ask);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Sleeping
+ */
+
+static struct sim_gauge *gauge_of(struct sim_process *process, const struct hfi_request *request)
+{
+    const struct hfi_lease *lease = (const struct hfi_lease *)request;
+    const struct hfi_watch *watch = (const struct hfi_watch *)request;
+    const struct sim_lock *lock = NULL;
+
+    if (request->op == HFI_OP_TRY || request->op == HFI_OP_RELEASE)
+        lock = sim_lock_find(process->sim, process->service, lease->name, lease->name_len);
+    else if (request->op == HFI_OP_WATCH || request->op == HFI_OP_UNWATCH ||
+             request->op == HFI_OP_LEAVE)
+        lock = sim_lock_find(process->sim, process->service, watch->name, watch->name_len);
+    return lock ? &process->gauges[lock->index] : NULL;
+}
+
+void sim_check_asked(struct sim_process *process, hfi_time now, struct hfi_request *request, int by)
+{
+    struct sim_gauge *gauge = gauge_of(process, request);
+
+    if (!gauge)
+        return;
+    gauge->pending += (unsigned)by;
+    gauge->active_ns = now;
+    gauge->stopped_ns = process->stopped_ns;
+}
+
+static const struct hfi_gate *find_gate(const struct sim_process *process,
+                                        const struct sim_lock *lock)
+{
+    const struct hfi_gate *gate;
+
+    HASH_FIND(hh, process->engine.gates, lock->name, lock->len, gate);
+    return gate;
+}
+
+static void check_sleep(struct sim_process *process, const struct sim_lock *lock)
+{
+    struct sim_gauge *gauge = &process->gauges[lock->index];
+    const struct hfi_gate *gate = find_gate(process, lock);
+    hfi_time now = sim_process_now(process);
+    hfi_time slack = 4 * process->late_ns + 2 * HFI_MSEC + process->stopped_ns - gauge->stopped_ns;
+
+    if (!gate || !gate->queue || gate->hold || gauge->pending > 0) {
+        gauge->active_ns = now;
+        gauge->stopped_ns = process->stopped_ns;
+    } else if (now - gauge->active_ns > process->sim->plan.poll_ns + slack) {
+        sim_violated(world_of(process), "sleeping",
+                     "p%u waits for %s and has not looked for %.3f ms", process->index, lock->name,
+                     (double)(now - gauge->active_ns) / 1e6);
+    }
+}
+
+void sim_check_waits(struct sim_process *process)
+{
+    const struct sim_plan *plan = &process->sim->plan;
+
+    for (unsigned i = process->service; i < plan->locks; i += plan->services)
+        check_sleep(process, &process->sim->lock[i]);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * From time to time
+ */
+
+static bool is_wanted(struct sim *sim, const struct sim_lock *lock)
+{
+    for (unsigned i = lock->service; i < sim->plan.processes; i += sim->plan.services) {
+        const struct sim_process *process = &sim->process[i];
+        const struct hfi_gate *gate =
+            process->life == SIM_LIFE_RUNNING ? find_gate(process, lock) : NULL;
+
+        if (gate && gate->queue && sim_process_now(process) - gate->queue->queued_ns > CALM_NS)
+            return true;
+    }
+    return false;
+}
+
+static void check_woken(struct sim *sim, const struct sim_lock *lock)
+{
+    hfi_time since = hfi_time_max(lock->free_since, lock->held_until);
+
+    if (lock->held_until > sim->world.now || sim->world.now - since < CALM_NS ||
+        !is_wanted(sim, lock))
+        return;
+    sim_violated(&sim->world, "woken", "%s has been free for %.3f ms, and somebody waits for it",
+                 lock->name, (double)(sim->world.now - since) / 1e6);
+}
+
+static void sweep(void *arg)
+{
+    struct sim *sim = arg;
+
+    for (unsigned i = 0; i < sim->plan.processes; i++) {
+        struct sim_process *process = &sim->process[i];
+
+        if (process->life == SIM_LIFE_RUNNING && !sim_process_is_stopped(process))
+            sim_check_waits(process);
+    }
+    for (unsigned i = 0; i < sim->plan.locks && is_calm(sim); i++)
+        check_woken(sim, &sim->lock[i]);
+    sim_after(&sim->world, &sim->checks->sweep, SWEEP_NS);
+}
+
+void sim_check_sweep_start(struct sim *sim)
+{
+    sim_timer_init(&sim->checks->sweep, sweep, sim);
+    sim_after(&sim->world, &sim->checks->sweep, SWEEP_NS);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the checks keep of each process, and what is looked at after each of its steps. */
+#include "checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+
+/* What a client may take: two buffers of 128 KiB, and so much for each thread and lock. */
+#define MEMORY_FIXED  (400 * 1024)
+#define MEMORY_THREAD (4 * 1024)
+#define MEMORY_LOCK   (4 * 1024)
+
+static struct sim_world *world_of(const struct sim_process *process)
+{
+    return &process->sim->world;
+}
+
+void sim_check_init(struct sim_process *process)
+{
+    process->owners = sim_alloc(sizeof *process->owners);
+    process->gauges = sim_alloc(process->sim->plan.locks * sizeof *process->gauges);
+}
+
+void sim_check_fini(struct sim_process *process)
+{
+    free(process->owners->at);
+    free(process->owners);
+    free(process->gauges);
+}
+
+void sim_check_started(struct sim_process *process)
+{
+    struct sim_owners *owners = process->owners;
+
+    if (owners->room)
+        memset(owners->at, 0, owners->room * sizeof *owners->at);
+    owners->highest = 0;
+    memset(process->gauges, 0, process->sim->plan.locks * sizeof *process->gauges);
+}
+
+void sim_check_closing(struct sim_process *process)
+{
+    sim_check_drop_claims(process); /* what is held is given back from here on */
+}
+
+void sim_check_ended(struct sim_process *process, bool crashed)
+{
+    sim_check_drop_claims(process);
+    if (crashed || !process->checking)
+        sim_say(world_of(process), "p%u has ended", process->index);
+}
+
+void sim_check_step(struct sim_process *process)
+{
+    const struct sim_plan *plan = &process->sim->plan;
+
+    if (!process->checking)
+        return;
+    sim_check_claims(process);
+    if (process->engine.broken)
+        sim_violated(world_of(process), "sound",
+                     "p%u: the engine found an invariant of its own broken", process->index);
+    if (process->memory.live >
+        MEMORY_FIXED + plan->threads * MEMORY_THREAD + plan->locks * MEMORY_LOCK)
+        sim_violated(world_of(process), "memory", "p%u takes %zu bytes", process->index,
+                     process->memory.live);
+}
+
+void sim_check_trace(void *arg, enum hf_trace_level level, const char *text)
+{
+    struct sim_process *process = arg;
+    struct sim_memory *before = sim_memory_switch(NULL);
+    enum hfi_hold_state to;
+
+    if (process->checking) {
+        sim_say(world_of(process), "p%u: %s", process->index, text);
+        if (level == HF_TRACE_DEBUG && sim_cover_move(text, &to))
+            sim_mix(world_of(process), (uint64_t)to << 8 ^ process->index);
+        else
+            sim_mix_bytes(world_of(process), text, strlen(text));
+    }
+    sim_memory_switch(before);
+}

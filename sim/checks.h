@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must hold, whatever happens. The hosts tell what they do, the servers what they execute; each part keeps
+ * what it needs to judge, and says what does not hold by sim_violated(). Nothing here changes what happens, so a
+ * run with checks is the run without them.
+ *
+ *   check_claim.c    claims: that they do not overlap, that the store backs them, that they end, tokens
+ *   check_owner.c    owner ids: what is sent for them, and what that comes to at the server
+ *   check_script.c   what scripts do: replayed, they change nothing
+ *   check_wait.c     waiting: bounded, woken, truthful about why it failed
+ *   check_end.c      what is left when all is quiet
+ *
+ * A claim is a handle that a program could have been given: from the moment the engine says so to its release.
+ * Its owner id can be *excused*: a fault outside the contract has taken away what the store knew of it. Pairs
+ * with an excused claim may overlap; nothing else is excused.
+ */
+#ifndef SIM_CHECKS_H
+#define SIM_CHECKS_H
+
+#include "sim.h"
+
+/* An owner id in the store: "<client id>:<number>". */
+struct sim_owner {
+    uint64_t token_first, token_last;
+    hfi_time
+        bound_ns; /* no claim of it may last longer, by the process' clock: from answered requests */
+    uint32_t ttl_ms;
+    uint32_t in_flight;  /* tries */
+    bool tried, granted; /* as the answers said */
+    bool retired;        /* a try went unanswered: only its release may be sent */
+    bool released;       /* its release was sent: likewise */
+    bool fixed;
+    bool excused;
+    bool replayed;            /* a fault has sent one of its tries again */
+    bool granted_there;       /* the server gave it the lock */
+    bool released_there;      /* the server has executed a release of it */
+    uint64_t released_by;     /* on this connection, */
+    uint64_t released_starts; /* and at this start of the server */
+    unsigned lock;
+};
+
+struct sim_owners {
+    struct sim_owner *at; /* by number; 0 is not used */
+    uint64_t room, highest;
+};
+
+struct sim_claim {
+    struct sim_claim *prev, *next;           /* of the process */
+    struct sim_claim *lock_prev, *lock_next; /* of the lock */
+    struct sim_process *process;
+    struct sim_lock *lock;
+    struct sim_handle *handle;
+    struct hfi_hold *hold;
+    uint64_t number, owner, token;
+    hfi_time since;      /* true time */
+    hfi_time ceiling_ns; /* by the process' clock: the most that was asked for */
+    hfi_time deadline_ns;
+    bool inner; /* a further handle of its owner */
+    bool over;  /* seen past its deadline, or lost: it may never be valid again */
+    bool lost;
+    bool told; /* of the loss */
+    bool excused;
+};
+
+/* A lock as one process waits for it. */
+struct sim_gauge {
+    unsigned waiters; /* calls in progress */
+    unsigned pending; /* requests at the store that have to do with it */
+    hfi_time
+        active_ns; /* by its clock: when something was last asked, or answered, or waiting began */
+    hfi_time stopped_ns; /* of the process, then */
+};
+
+struct sim_checks {
+    struct sim_timer sweep;
+};
+
+#define SIM_DRIFT_INSIDE 5000 /* ppm, each of two clocks: together one in a hundred */
+
+/* Parsed from "<client id>:<number>"; NULL: not of a process that lives. */
+struct sim_process *sim_owner_process(struct sim *sim, const char *text, size_t len,
+                                      uint64_t *ret_number);
+struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number);
+struct sim_lock *sim_lock_find(struct sim *sim, unsigned service, const char *name, size_t len);
+/* The store's word on a lock: false: nobody has it. *ret_until is true time. */
+bool sim_store_holder(struct sim *sim, const struct sim_lock *lock,
+                      struct sim_process **ret_process, uint64_t *ret_owner, hfi_time *ret_until);
+
+/* checks.c */
+void sim_check_init(struct sim_process *process);
+void sim_check_fini(struct sim_process *process);
+void sim_check_started(struct sim_process *process);
+void sim_check_closing(struct sim_process *process);
+void sim_check_ended(struct sim_process *process, bool crashed);
+void sim_check_step(struct sim_process *process);
+void sim_check_ticked(struct sim_process *process, hfi_time now);
+void sim_check_trace(void *process, enum hf_trace_level level, const char *text);
+void sim_check_drained(struct sim_process *process);
+
+/* check_claim.c */
+void sim_check_granted(struct sim_process *process, struct sim_ask *ask);
+void sim_check_told(struct sim_process *process, struct sim_handle *handle, enum hfi_news news);
+void sim_check_releasing(struct sim_handle *handle);
+void sim_check_released(struct sim_process *process, struct sim_handle *handle, int result);
+void sim_check_discarded(struct sim_handle *handle);
+void sim_check_handle_freed(struct sim_handle *handle);
+void sim_check_claims(struct sim_process *process);
+void sim_check_drop_claims(struct sim_process *process);
+void sim_check_write(struct sim *sim, struct sim_lock *lock, uint64_t token, uint64_t claim);
+uint64_t sim_check_claim_of(const struct sim_handle *handle);
+void sim_check_excuse(struct sim_process *process, uint64_t owner);
+bool sim_claim_is_valid(const struct sim_claim *claim);
+
+/* check_owner.c */
+void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_request *request);
+void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_request *request);
+void sim_check_changed(struct sim_server *server, struct sim_conn *conn, unsigned db,
+                       const struct sim_key *before, const struct sim_key *after);
+/* `by` was told to end `conn`. */
+void sim_check_killed(struct sim_server *server, struct sim_conn *by, struct sim_conn *conn);
+/* Before and after a server loses data: those whose hold is gone are excused. */
+void sim_check_losing(struct sim_server *server);
+void sim_check_lost(struct sim_server *server);
+/* Whoever has a lock there is excused. */
+void sim_check_excuse_all(struct sim_server *server);
+
+/* check_script.c */
+void sim_check_ran(struct sim_server *server, const struct sim_call *call, const char *sha,
+                   size_t reply_at);
+/* A fault has the try of an owner id executed once more. */
+void sim_check_replayed(struct sim_server *server, struct sim_lock *lock,
+                        struct sim_process *process, uint64_t number);
+
+/* check_wait.c */
+void sim_check_returned(struct sim_ask *ask);
+void sim_check_sent(struct sim_process *process);
+void sim_check_waits(struct sim_process *process);
+void sim_check_asked(struct sim_process *process, hfi_time now, struct hfi_request *request,
+                     int by);
+void sim_check_sweep_start(struct sim *sim);
+/* The store has given the lock to someone until then (true time), or to nobody (0). */
+void sim_check_lock_changed(struct sim_lock *lock, hfi_time until);
+
+/* check_end.c */
+void sim_check_quiet(struct sim *sim);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which faults, when, for how long. */
+#include "fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kind {
+    const char *name, *text;
+    bool inside;
+};
+
+static const struct kind KINDS[SIM_FAULT_KINDS] = {
+#define SIM_FAULT(name, inside, text) { #name, text, inside },
+#include "fault_kinds.inc"
+#undef SIM_FAULT
+};
+
+const char *sim_fault_name(enum sim_fault_kind kind)
+{
+    return KINDS[kind].name;
+}
+
+bool sim_fault_is_inside(enum sim_fault_kind kind)
+{
+    return KINDS[kind].inside;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Drawing
+ */
+
+static bool is_for_processes(enum sim_fault_kind kind)
+{
+    switch (kind) {
+    case SIM_FAULT_STOP_PROCESS:
+    case SIM_FAULT_STOP_HOST:
+    case SIM_FAULT_CRASH:
+    case SIM_FAULT_NO_MEMORY:
+    case SIM_FAULT_LATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Does it make sense in this run? */
+static bool is_possible(const struct sim *sim, enum sim_fault_kind kind)
+{
+    if (sim->plan.profile != SIM_HOSTILE && !KINDS[kind].inside)
+        return false;
+    if (sim->plan.library)
+        return kind == SIM_FAULT_DISK || is_for_processes(kind);
+    return kind != SIM_FAULT_DISK && (kind != SIM_FAULT_FAIL_OVER || sim->plan.replicas > 0);
+}
+
+static hfi_time draw_duration(const struct sim *sim, struct hfi_random *random)
+{
+    hfi_time ttl = sim->plan.ttl_ms * HFI_MSEC;
+
+    switch (sim_below(random, 8)) {
+    case 0:
+        return sim_below(random, 2 * HFI_MSEC);
+    case 1:
+    case 2:
+        return sim_below(random, 50 * HFI_MSEC);
+    case 3:
+    case 4:
+        return sim_below(random, ttl);
+    case 5:
+        return ttl - sim_below(random, ttl / 20); /* about as long as a lease */
+    case 6:
+        return sim_below(random, 3 * ttl);
+    default:
+        return sim_below(random, 10 * ttl);
+    }
+}
+
+/* Most come while there is work. */
+static hfi_time draw_time(const struct sim *sim, struct hfi_random *random)
+{
+    hfi_time window = sim_below(random, sim->plan.windows) * sim->plan.window_ns;
+    hfi_time busy = sim->plan.quota * (sim->plan.think_ns + sim->plan.hold_ns + 4 * HFI_MSEC);
+
+    if (busy > sim->plan.window_ns || sim_below(random, 4) == 0)
+        busy = sim->plan.window_ns;
+    return window + sim_below(random, busy);
+}
+
+static void run(void *arg)
+{
+    struct sim_fault *fault = arg;
+
+    if (!fault->begun) {
+        fault->begun = true;
+        fault->sim->count.faults++;
+        sim_mix(&fault->sim->world, fault->index);
+        sim_fault_begin(fault);
+        if (!fault->ended)
+            sim_after(&fault->sim->world, &fault->timer, fault->duration);
+    } else if (!fault->ended) {
+        fault->ended = true;
+        sim_fault_end(fault);
+    }
+}
+
+static void draw(struct sim *sim, unsigned index)
+{
+    struct sim_fault *fault = &sim->faults->fault[index];
+
+    fault->sim = sim;
+    fault->index = index;
+    sim_random_init(&fault->random, sim->plan.seed, 'f', index);
+    do
+        fault->kind = (enum sim_fault_kind)sim_below(&fault->random, SIM_FAULT_KINDS);
+    while (!is_possible(sim, fault->kind));
+    fault->at = draw_time(sim, &fault->random);
+    fault->duration = draw_duration(sim, &fault->random);
+    sim_timer_init(&fault->timer, run, fault);
+    if (!sim_is_without(sim->options, index))
+        sim_at(&sim->world, &fault->timer, fault->at);
+}
+
+void sim_faults_init(struct sim *sim)
+{
+    sim->faults = sim_alloc(sizeof *sim->faults);
+    sim->faults->count = sim->plan.faults;
+    for (unsigned i = 0; i < sim->faults->count; i++)
+        draw(sim, i);
+}
+
+void sim_faults_fini(struct sim *sim)
+{
+    free(sim->faults);
+    sim->faults = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The end of all
+ */
+
+static void heal_network(struct sim *sim)
+{
+    struct sim_link *link;
+
+    for (unsigned p = 0; p < sim->plan.processes; p++)
+        for (unsigned s = 0; s < sim->plan.servers; s++) {
+            struct sim_path *path = &sim->path[p][s];
+
+            path->blocked_until[0] = path->blocked_until[1] = 0;
+            path->refused_until = path->crumbled_until = 0;
+            path->tail = 0;
+        }
+    for (link = sim->world.links; link; link = link->next)
+        sim_link_stir(link);
+}
+
+static void heal_processes(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->plan.processes; i++) {
+        struct sim_process *process = &sim->process[i];
+
+        process->stop_armed = 0;
+        process->stopped_until = hfi_time_min(process->stopped_until, sim->world.now);
+        process->late_ns = HFI_MSEC;
+        process->memory.refusing = 0;
+    }
+    sim->plan.slow_sends = false;
+}
+
+void sim_faults_heal(struct sim *sim)
+{
+    sim_say(&sim->world, "all faults end");
+    for (unsigned i = 0; i < sim->faults->count; i++) {
+        struct sim_fault *fault = &sim->faults->fault[i];
+
+        sim_never(&sim->world, &fault->timer);
+        if (!fault->begun || fault->ended)
+            continue;
+        fault->ended = true;
+        sim_fault_end(fault);
+    }
+    heal_network(sim);
+    heal_processes(sim);
+}
+
+void sim_faults_write(const struct sim *sim, FILE *out)
+{
+    for (unsigned i = 0; sim->faults && i < sim->faults->count; i++) {
+        const struct sim_fault *fault = &sim->faults->fault[i];
+
+        if (!fault->begun)
+            continue;
+        fprintf(out, "  fault %u at %.6f s for %.3f ms: %s", fault->index, (double)fault->at / 1e9,
+                (double)fault->duration / 1e6, KINDS[fault->kind].text);
+        if (fault->process)
+            fprintf(out, ", p%u", fault->process->index);
+        if (fault->server)
+            fprintf(out, ", s%u", fault->server->index);
+        if (fault->lock)
+            fprintf(out, ", %s", fault->lock->name);
+        fprintf(out, "\n");
+    }
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast-sim: docs/internals/simulation.md. Exit codes: 0 fine, 1 an invariant did not hold, 2 usage. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "campaign.h"
+#include "fault.h"
+#include "redis.h"
+#include "sim_commit.h"
+
+static void on_abort(int number)
+{
+    static const char HEAD[] = "holdfast-sim: aborted in ";
+    ssize_t ignored = write(STDERR_FILENO, HEAD, sizeof HEAD - 1);
+
+    ignored += write(STDERR_FILENO, sim_current_run, strlen(sim_current_run));
+    (void)ignored;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+static void print_counts(const struct sim_counts *count)
+{
+    printf(
+        "  %llu operations: %llu acquired (%llu of them passed on, %llu entered again), %llu busy, "
+        "%llu unsure, %llu cancelled, %llu failed otherwise\n",
+        (unsigned long long)count->ops, (unsigned long long)count->acquired,
+        (unsigned long long)count->passed, (unsigned long long)count->reentered,
+        (unsigned long long)count->busy, (unsigned long long)count->unsure,
+        (unsigned long long)count->cancelled, (unsigned long long)count->failed);
+    printf(
+        "  %llu losses told, %llu faults; %llu writes at fenced resources, %llu of them refused; "
+        "without a fence %llu would have been mixed\n",
+        (unsigned long long)count->lost, (unsigned long long)count->faults,
+        (unsigned long long)count->writes, (unsigned long long)count->refused_writes,
+        (unsigned long long)count->mixed_writes);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * One run
+ */
+
+static void keep(const struct sim_options *options, const struct sim *sim)
+{
+    struct sim_text text = { 0 };
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s-%llu.seed", options->keep, sim->world.invariant,
+             (unsigned long long)options->seed);
+    file = fopen(path, "we");
+    if (!file) {
+        fprintf(stderr, "holdfast-sim: %s cannot be written\n", path);
+        return;
+    }
+    sim_options_write(options, &text);
+    fprintf(file, "# %s: %s\n", sim->world.invariant, sim->world.failure);
+    for (char *at = text.at, *word; (word = strsep(&at, " "));)
+        fprintf(file, "%s%s%s", strncmp(word, "--", 2) ? "" : word + 2,
+                strncmp(word, "--", 2) ? word : "", at && strncmp(at, "--", 2) ? " " : "\n");
+    fclose(file);
+    sim_text_free(&text);
+    printf("kept as %s\n", path);
+}
+
+static void describe(const struct sim_options *options, const struct sim *sim)
+{
+    struct sim_text text = { 0 };
+
+    sim_options_write(options, &text);
+    printf("holdfast-sim %s at %s\n", text.at, SIM_COMMIT);
+    text.len = 0;
+    sim_plan_write(&sim->plan, &text);
+    printf("  %s\n  %.3f simulated seconds, %llu steps, hash %016llx\n", text.at,
+           (double)sim->world.now / 1e9, (unsigned long long)sim->world.steps,
+           (unsigned long long)sim->world.hash);
+    sim_text_free(&text);
+}
+
+static int run_one(struct sim_options *options)
+{
+    struct sim *sim = sim_alloc(sizeof *sim);
+    struct sim_tally tally = { 0 };
+    bool fine = sim_one(sim, options, &tally);
+
+    describe(options, sim);
+    print_counts(&sim->count);
+    if (!fine) {
+        printf("FAILED %s: %s\n", sim->world.invariant, sim->world.failure);
+        sim_faults_write(sim, stdout);
+    }
+    sim_fini(sim);
+    if (!fine && options->shrink) {
+        sim_shrink(sim, options, tally.invariant);
+        sim_one(sim, options, &tally);
+        printf("with fewer faults:\n");
+        describe(options, sim);
+        printf("FAILED %s: %s\n", sim->world.invariant, sim->world.failure);
+        sim_faults_write(sim, stdout);
+        if (options->keep)
+            keep(options, sim);
+        sim_fini(sim);
+    }
+    free(sim);
+    return fine ? 0 : 1;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Many
+ */
+
+static int run_many(const struct sim_options *options)
+{
+    struct sim_tally tally = { 0 };
+    struct timespec start;
+    bool covered = true;
+    double took;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    sim_campaign(options, false, &tally);
+    took = seconds_since(&start);
+    printf("%llu runs from seed %llu at %s: %llu failed\n", (unsigned long long)tally.runs,
+           (unsigned long long)options->seed, SIM_COMMIT, (unsigned long long)tally.failed);
+    print_counts(&tally.count);
+    printf("  %.1f s, %.0f operations a second and process\n", took,
+           (double)tally.count.ops / took / (options->jobs ? options->jobs : 1));
+    if (options->coverage)
+        covered = sim_coverage_print(&tally.coverage, stdout);
+    if (!covered)
+        printf("FAILED coverage: something was never seen\n");
+    return tally.failed || !covered ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct sim_options options = { .seed = 1, .profile = SIM_MIXED };
+    int code;
+
+    if (!sim_options_read(&options, argc, argv))
+        return 2;
+    if (options.replay && !sim_options_load(&options, options.replay))
+        return 2;
+    signal(SIGABRT, on_abort);
+    if (options.seeds || options.total_ops)
+        code = run_many(&options);
+    else
+        code = run_one(&options);
+    sim_lua_close();
+    return code;
+}

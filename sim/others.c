@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Others who have to do with the locks: clients of another make (as Redisson's lock, spin lock and write lock
+ * do), whose commands reach the server at once; and people who list, inspect and break.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "checks.h"
+#include "store/redis/names.h"
+#include "workload.h"
+
+#define FOREIGN    "6b1d8f0e-aaaa-4bbb-8ccc-ffff00000000:77" /* no process of ours has such an id */
+#define FOREIGNERS 2
+
+enum foreign_kind { FOREIGN_LOCK, FOREIGN_SPIN, FOREIGN_WRITE, FOREIGN_KINDS };
+
+struct foreigner {
+    struct sim *sim;
+    struct hfi_random random;
+    struct sim_timer timer;
+    struct sim_lock *lock; /* NULL: has none */
+    enum foreign_kind kind;
+    bool done;
+};
+
+struct person {
+    struct sim *sim;
+    struct hfi_random random;
+    struct sim_timer timer;
+    struct sim_ask ask;
+    struct hfi_query query;
+    char owner[HF_OWNER_MAX + 1];
+    bool done;
+};
+
+struct sim_others {
+    struct foreigner foreigner[FOREIGNERS];
+    struct person person;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Clients of another make
+ */
+
+static struct sim_redis *server_of(const struct foreigner *who, const struct sim_lock *lock)
+{
+    struct sim_server *server = sim_service_server(who->sim, lock->service);
+
+    sim_server_wall_us(server);
+    return &server->redis;
+}
+
+static bool can_be_reached(const struct foreigner *who, const struct sim_lock *lock)
+{
+    const struct sim_server *server = sim_service_server(who->sim, lock->service);
+
+    return !sim_server_is_stopped(server) && !server->redis.failing && !server->redis.out_of_memory;
+}
+
+static void take(struct foreigner *who, struct sim_lock *lock)
+{
+    struct sim_redis *redis = server_of(who, lock);
+
+    who->kind = (enum foreign_kind)sim_below(&who->random, FOREIGN_KINDS);
+    if (sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
+        return;
+    if (who->kind == FOREIGN_WRITE)
+        sim_redis_do(redis, NULL, "HSET %s mode write %s:write 1", lock->name, FOREIGN);
+    else
+        sim_redis_do(redis, NULL, "HINCRBY %s %s 1", lock->name, FOREIGN);
+    sim_redis_do(redis, NULL, "PEXPIRE %s %u", lock->name, lock->ttl_ms);
+    sim_say(&who->sim->world, "another client takes %s", lock->name);
+    who->lock = lock;
+}
+
+static bool still_has(const struct foreigner *who)
+{
+    struct sim_redis *redis = server_of(who, who->lock);
+    const struct sim_key *key =
+        sim_redis_find(redis, redis->hand_db, who->lock->name, who->lock->len);
+    const char *field = who->kind == FOREIGN_WRITE ? FOREIGN ":write" : FOREIGN;
+
+    return key && key->type == SIM_REDIS_HASH && sim_key_field(key, field, strlen(field));
+}
+
+static void publish(struct foreigner *who)
+{
+    char channel[HFI_CHANNEL_MAX + 1];
+    enum hfi_kind kind = who->kind == FOREIGN_WRITE ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+    size_t len = hfi_channel_name(channel, who->lock->name, who->lock->len, kind);
+
+    channel[len] = '\0';
+    sim_redis_do(server_of(who, who->lock), NULL, "PUBLISH %s %d", channel,
+                 kind == HFI_KIND_READ_WRITE);
+}
+
+static void give_back(struct foreigner *who)
+{
+    struct sim_server *server = sim_service_server(who->sim, who->lock->service);
+
+    if (still_has(who) && sim_below(&who->random, 16)) { /* now and then it dies instead */
+        sim_redis_do(&server->redis, NULL, "DEL %s", who->lock->name);
+        if (who->kind != FOREIGN_SPIN)
+            publish(who);
+        sim_server_flush(server);
+    }
+    who->lock = NULL;
+}
+
+static void foreigner_runs(void *arg)
+{
+    struct foreigner *who = arg;
+    struct sim *sim = who->sim;
+    struct sim_lock *lock = &sim->lock[sim_below(&who->random, sim->plan.locks)];
+
+    if (who->lock && can_be_reached(who, who->lock))
+        give_back(who);
+    else if (!who->lock && !sim->threads->draining && can_be_reached(who, lock))
+        take(who, lock);
+    who->done = sim->threads->draining && !who->lock;
+    if (!who->done)
+        sim_after(&sim->world, &who->timer,
+                  sim_below(&who->random,
+                            who->lock ? sim->plan.hold_ns + HFI_MSEC : sim->plan.window_ns / 4));
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * People
+ */
+
+static void person_rests(struct person *person)
+{
+    person->done = person->sim->threads->draining;
+    if (!person->done)
+        sim_after(&person->sim->world, &person->timer,
+                  sim_below(&person->random, person->sim->plan.window_ns));
+}
+
+static void answered(struct sim_ask *ask)
+{
+    struct person *person = ask->arg;
+
+    hf_list_free(person->query.list);
+    person->query.list = NULL;
+    person_rests(person);
+}
+
+/* Whom the store shows as the holder. */
+static bool see_holder(struct person *person, const struct sim_lock *lock)
+{
+    struct sim_server *server = sim_service_server(person->sim, lock->service);
+    const struct sim_key *key;
+
+    sim_server_wall_us(server);
+    key = sim_redis_find(&server->redis, server->redis.hand_db, lock->name, lock->len);
+    if (!key || key->type != SIM_REDIS_HASH || key->fields == 0)
+        return false;
+    snprintf(person->owner, sizeof person->owner, "%s", key->field[0].name);
+    return true;
+}
+
+static enum hfi_op choose_query(struct person *person, const struct sim_lock *lock)
+{
+    struct hfi_query *query = &person->query;
+    uint64_t dice = sim_below(&person->random, 3);
+
+    memset(query, 0, sizeof *query);
+    query->text = lock->name;
+    if (dice == 0 && person->sim->plan.profile == SIM_HOSTILE && see_holder(person, lock)) {
+        query->owner = person->owner;
+        return HFI_OP_BREAK;
+    }
+    query->list = hfi_list_new();
+    if (dice == 1)
+        return HFI_OP_INSPECT;
+    query->text = sim_below(&person->random, 2) ? NULL : "*";
+    return HFI_OP_LIST;
+}
+
+static void person_runs(void *arg)
+{
+    struct person *person = arg;
+    struct sim *sim = person->sim;
+    struct sim_process *process = person->ask.process;
+    unsigned mine = sim->plan.locks / sim->plan.services;
+    const struct sim_lock *lock =
+        &sim->lock[process->service + sim->plan.services * sim_below(&person->random, mine)];
+    hfi_time now;
+    enum hfi_op op;
+
+    if (process->life != SIM_LIFE_RUNNING) {
+        person_rests(person);
+        return;
+    }
+    if (!sim_process_enter(process, &person->timer, &now))
+        return;
+    op = choose_query(person, lock);
+    if (op != HFI_OP_BREAK && !person->query.list)
+        person_rests(person); /* no memory */
+    else
+        sim_query(&person->ask, now, op, &person->query);
+    sim_process_leave(process);
+}
+
+void sim_others_crashed(struct sim_process *process)
+{
+    struct person *person = &process->sim->threads->others->person;
+
+    if (person->ask.process != process || !person->ask.in_progress)
+        return;
+    sim_never(&process->sim->world, &person->ask.timer);
+    person->ask.in_progress = false;
+    answered(&person->ask);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * All of them
+ */
+
+void sim_others_init(struct sim *sim)
+{
+    struct sim_others *others = sim_alloc(sizeof *others);
+    struct person *person = &others->person;
+
+    sim->threads->others = others;
+    for (unsigned i = 0; i < FOREIGNERS; i++) {
+        struct foreigner *who = &others->foreigner[i];
+
+        who->sim = sim;
+        sim_random_init(&who->random, sim->plan.seed, 'o', i);
+        sim_timer_init(&who->timer, foreigner_runs, who);
+        who->done = !sim->plan.foreigners || sim->plan.library;
+        if (!who->done)
+            sim_after(&sim->world, &who->timer, sim_below(&who->random, sim->plan.window_ns));
+    }
+    person->sim = sim;
+    sim_random_init(&person->random, sim->plan.seed, 'q', 0);
+    sim_timer_init(&person->timer, person_runs, person);
+    sim_ask_init(&sim->process[sim_below(&person->random, sim->plan.processes)], &person->ask,
+                 answered, person);
+    person->done = !sim->plan.people || sim->plan.library;
+    if (!person->done)
+        sim_after(&sim->world, &person->timer, sim_below(&person->random, sim->plan.window_ns));
+}
+
+void sim_others_fini(struct sim *sim)
+{
+    free(sim->threads->others);
+}
+
+/* They look at `draining` when they next have time: soon. */
+void sim_others_stop(struct sim *sim)
+{
+    struct sim_others *others = sim->threads->others;
+
+    for (unsigned i = 0; i < FOREIGNERS; i++)
+        if (!others->foreigner[i].done)
+            sim_after(&sim->world, &others->foreigner[i].timer, HFI_MSEC);
+    if (!others->person.done && !others->person.ask.in_progress)
+        person_rests(&others->person);
+}
+
+bool sim_others_are_done(const struct sim *sim)
+{
+    const struct sim_others *others = sim->threads->others;
+
+    for (unsigned i = 0; i < FOREIGNERS; i++)
+        if (!others->foreigner[i].done)
+            return false;
+    return others->person.done;
+}

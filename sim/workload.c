@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread: rest -> acquire -> hold: write, verify, enter again -> release -> rest …
+ * An event loop's "thread" is one of the things that it does at a time; its calls come back as events.
+ */
+#include "workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks.h"
+
+static void run_after(struct sim_thread *thread, hfi_time delay)
+{
+    sim_after(&thread->sim->world, &thread->timer, delay);
+}
+
+static void rest(struct sim_thread *thread)
+{
+    const struct sim_plan *plan = &thread->sim->plan;
+    hfi_time think = plan->think_ns;
+
+    thread->state = SIM_THREAD_RESTING;
+    thread->lock = NULL;
+    sim_never(&thread->sim->world, &thread->canceller);
+    if (thread->process->life != SIM_LIFE_RUNNING)
+        think += 10 * HFI_MSEC;
+    think = sim_below(&thread->random, think + HFI_USEC);
+    if (++thread->taken >= plan->quota) {
+        thread->taken = 0; /* until the next window */
+        think += plan->window_ns - thread->sim->world.now % plan->window_ns;
+    }
+    run_after(thread, think);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Acquire
+ */
+
+static struct sim_lock *choose_lock(struct sim_thread *thread)
+{
+    struct sim *sim = thread->sim;
+    unsigned services = sim->plan.services, own = sim->plan.locks / services;
+
+    return &sim->lock[thread->process->service + services * sim_below(&thread->random, own)];
+}
+
+static void choose_wait(struct sim_thread *thread, struct hfi_waiter *waiter)
+{
+    hfi_time ttl = thread->sim->plan.ttl_ms * HFI_MSEC;
+    uint64_t dice = sim_below(&thread->random, 100);
+
+    waiter->wait_ns = HF_TIME_NEVER;
+    if (dice < 25)
+        waiter->once = true;
+    else if (dice < 60)
+        waiter->wait_ns = 1 + sim_below(&thread->random, dice < 45 ? 5 * HFI_MSEC : 3 * ttl);
+}
+
+static void choose_lease(struct sim_thread *thread, struct hfi_waiter *waiter)
+{
+    uint64_t dice = sim_below(&thread->random, 100);
+
+    waiter->ttl_ms = thread->lock->ttl_ms;
+    if (dice < 4)
+        waiter->ttl_ms = 100 + (uint32_t)sim_below(&thread->random, 2 * waiter->ttl_ms);
+    else if (dice < 12)
+        waiter->fixed = true;
+    else if (dice < 17)
+        waiter->max_hold_ns = (100 + sim_below(&thread->random, 2 * waiter->ttl_ms)) * HFI_MSEC;
+}
+
+static void choose_owner(struct sim_thread *thread, struct hfi_waiter *waiter)
+{
+    waiter->owner = thread->owner;
+    waiter->owner_kind = SIM_OWNER_THREAD;
+    if (!thread->sim->plan.named_owners || sim_below(&thread->random, 3))
+        return;
+    waiter->named = true;
+    waiter->owner = 1 + sim_below(&thread->random, 2);
+    waiter->owner_kind = SIM_OWNER_NAMED;
+}
+
+static void choose_how(struct sim_thread *thread)
+{
+    struct hfi_waiter *waiter = &thread->ask.waiter;
+
+    memset(waiter, 0, sizeof *waiter);
+    waiter->name = thread->lock->name;
+    waiter->name_len = thread->lock->len;
+    choose_wait(thread, waiter);
+    choose_lease(thread, waiter);
+    choose_owner(thread, waiter);
+    thread->ask.lock = thread->lock->index;
+    thread->ask.label = NULL;
+    if (sim_below(&thread->random, 3) == 0) {
+        snprintf(thread->label, sizeof thread->label, "why %u",
+                 (unsigned)sim_below(&thread->random, 1000));
+        thread->ask.label = thread->label;
+    }
+}
+
+static void plan_cancel(struct sim_thread *thread)
+{
+    const struct sim_plan *plan = &thread->sim->plan;
+    hfi_time within = sim_below(&thread->random, 2) ? HFI_MSEC : plan->ttl_ms * HFI_MSEC;
+
+    if (plan->restless && !thread->ask.waiter.once && sim_below(&thread->random, 8) == 0)
+        sim_after(&thread->sim->world, &thread->canceller, sim_below(&thread->random, within));
+}
+
+static hfi_time hold_time(struct sim_thread *thread)
+{
+    const struct sim_plan *plan = &thread->sim->plan;
+    hfi_time ttl = plan->ttl_ms * HFI_MSEC, most = plan->hold_ns;
+    uint64_t dice = sim_below(&thread->random, 256);
+
+    if (dice == 0 && thread->sim->phase == SIM_PHASE_FAULTS)
+        most = 3 * ttl;
+    else if (dice < 8)
+        most = ttl / 2;
+    return sim_below(&thread->random, most + 1);
+}
+
+static void acquired(struct sim_thread *thread)
+{
+    struct sim_ask *ask = &thread->ask;
+
+    sim_never(&thread->sim->world, &thread->canceller);
+    if (ask->result == HF_OK) {
+        thread->handle[thread->depth++] = ask->handle;
+        ask->handle->cookie = thread;
+        if (thread->depth == 1) {
+            thread->told = false;
+            thread->hold_until = thread->sim->world.now + hold_time(thread);
+        }
+    }
+    if (thread->depth == 0) {
+        rest(thread);
+        return;
+    }
+    thread->state = SIM_THREAD_HOLDING;
+    run_after(thread, 0);
+}
+
+static void acquire(struct sim_thread *thread, hfi_time now)
+{
+    if (thread->depth == 0)
+        thread->lock = choose_lock(thread);
+    choose_how(thread);
+    thread->state = SIM_THREAD_CALLING;
+    thread->is_new = false;
+    if (thread->async) {
+        sim_acquire_start(&thread->ask, now);
+        if (!thread->ask.in_progress) {
+            acquired(thread);
+            return;
+        }
+    } else if (sim_acquire(&thread->ask, now)) {
+        acquired(thread);
+        return;
+    }
+    plan_cancel(thread);
+}
+
+/* The owner that holds the lock enters it again. */
+static void reenter(struct sim_thread *thread, hfi_time now)
+{
+    const struct hfi_hold *hold = thread->handle[0]->handle.hold;
+    uint64_t owner = hold->owner;
+    uint8_t kind = hold->owner_kind;
+
+    choose_how(thread);
+    thread->ask.waiter.owner = owner;
+    thread->ask.waiter.owner_kind = kind;
+    thread->ask.waiter.named = kind == SIM_OWNER_NAMED;
+    if (!thread->ask.waiter.once && thread->ask.waiter.wait_ns == HF_TIME_NEVER)
+        thread->ask.waiter.wait_ns = thread->sim->plan.ttl_ms * HFI_MSEC;
+    thread->state = SIM_THREAD_CALLING;
+    thread->is_new = false;
+    if (sim_acquire(&thread->ask, now))
+        acquired(thread);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Release
+ */
+
+static void released(struct sim_thread *thread)
+{
+    if (thread->depth == 0) {
+        rest(thread);
+        return;
+    }
+    thread->state = SIM_THREAD_HOLDING;
+    run_after(thread, 0);
+}
+
+static void release(struct sim_thread *thread, hfi_time now)
+{
+    struct sim_handle *handle = thread->handle[--thread->depth];
+
+    thread->state = SIM_THREAD_CALLING;
+    thread->is_new = false;
+    if (thread->async)
+        sim_release_start(thread->process, now, handle);
+    else if (sim_release(&thread->ask, now, handle))
+        released(thread);
+}
+
+/* The client was closed: handles are only freed. */
+static void drop_handles(struct sim_thread *thread)
+{
+    while (thread->depth > 0) {
+        struct sim_handle *handle = thread->handle[--thread->depth];
+
+        if (thread->async)
+            sim_release_start(thread->process, 0, handle);
+        else
+            sim_release(&thread->ask, 0, handle);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * At work
+ */
+
+static void work(struct sim_thread *thread, hfi_time now)
+{
+    struct sim_handle *handle = thread->handle[thread->depth - 1];
+    bool lost = sim_handle_state(handle) == HF_LOST;
+    uint64_t dice = sim_below(&thread->random, 100);
+    hfi_time left = hfi_time_until(thread->sim->world.now, thread->hold_until);
+
+    if (left == 0 || ((lost || thread->told) && dice < 60)) {
+        release(thread, now);
+        return;
+    }
+    if (dice < 50) {
+        sim_write(thread, handle);
+    } else if (dice < 58) {
+        thread->state = SIM_THREAD_CALLING;
+        thread->is_new = false;
+        if (!thread->async && !sim_verify(&thread->ask, now, handle))
+            return;
+        thread->state = SIM_THREAD_HOLDING;
+    } else if (dice < 66 && thread->depth < SIM_DEPTH_MAX && !thread->async && !lost) {
+        reenter(thread, now);
+        return;
+    }
+    run_after(thread, 1 + sim_below(&thread->random, left));
+}
+
+/* Its call has come back. */
+static void look(struct sim_thread *thread)
+{
+    thread->is_new = false;
+    switch (thread->ask.kind) {
+    case SIM_ASK_ACQUIRE:
+        acquired(thread);
+        break;
+    case SIM_ASK_RELEASE:
+        released(thread);
+        break;
+    default:
+        thread->state = SIM_THREAD_HOLDING;
+        run_after(thread, 0);
+    }
+}
+
+static void run(void *arg)
+{
+    struct sim_thread *thread = arg;
+    struct sim_process *process = thread->process;
+    hfi_time now;
+
+    if (process->life == SIM_LIFE_CLOSED) {
+        drop_handles(thread);
+        thread->state = SIM_THREAD_DONE;
+        return;
+    }
+    if (!sim_process_enter(process, &thread->timer, &now))
+        return;
+    if (thread->state == SIM_THREAD_CALLING && thread->is_new)
+        look(thread);
+    else if (thread->state == SIM_THREAD_RESTING && thread->sim->threads->draining)
+        thread->state = SIM_THREAD_DONE;
+    else if (thread->state == SIM_THREAD_RESTING)
+        acquire(thread, now);
+    else if (thread->state == SIM_THREAD_HOLDING)
+        work(thread, now);
+    sim_process_leave(process);
+}
+
+static void returned(struct sim_ask *ask)
+{
+    struct sim_thread *thread = ask->arg;
+
+    thread->is_new = true;
+    run_after(thread, 0);
+}
+
+/* hf_cancel(); or the thread is cancelled while it waits, and another one takes its place. */
+static void cancel(void *arg)
+{
+    struct sim_thread *thread = arg;
+    hfi_time now;
+
+    if (thread->state != SIM_THREAD_CALLING || thread->ask.kind != SIM_ASK_ACQUIRE ||
+        !thread->ask.in_progress || !sim_process_enter(thread->process, &thread->canceller, &now))
+        return;
+    sim_never(&thread->sim->world, &thread->canceller);
+    if (thread->async ? thread->ask.waiter.done : thread->ask.done && !thread->ask.waited) {
+        sim_process_leave(thread->process);
+        return;
+    }
+    sim_cancel(&thread->ask, now);
+    if (!thread->async) {
+        thread->owner = ++thread->sim->threads->last_owner;
+        acquired(thread);
+    }
+    sim_process_leave(thread->process);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Events
+ */
+
+static void acquire_event(const struct sim_event *event)
+{
+    struct sim_ask *ask = event->ask;
+
+    free(ask->waiter.label);
+    ask->waiter.label = NULL;
+    ask->in_progress = false;
+    ask->result = ask->waiter.result;
+    if (ask->result != HF_OK) {
+        sim_handle_free(ask->handle);
+        ask->handle = NULL;
+    }
+    sim_check_returned(ask);
+    returned(ask);
+}
+
+void sim_thread_event(struct sim_process *process, const struct sim_event *event)
+{
+    struct sim_thread *thread;
+
+    if (event->type == SIM_EVENT_ACQUIRE) {
+        acquire_event(event);
+        return;
+    }
+    thread = event->handle->cookie;
+    if (event->type == SIM_EVENT_RELEASED) {
+        process->sim->count.ops++;
+        sim_handle_free(event->handle);
+        thread->ask.kind = SIM_ASK_RELEASE;
+        thread->is_new = true;
+    } else if (event->news == HFI_NEWS_LOST) {
+        thread->told = true;
+    }
+    if (thread->state == SIM_THREAD_HOLDING || event->type == SIM_EVENT_RELEASED)
+        run_after(thread, 0);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Beginning and end
+ */
+
+void sim_thread_init(struct sim_thread *thread, struct sim_process *process, unsigned index)
+{
+    struct sim *sim = process->sim;
+
+    thread->sim = sim;
+    thread->process = process;
+    sim_random_init(&thread->random, sim->plan.seed, 't', process->index * SIM_THREADS_MAX + index);
+    thread->state = SIM_THREAD_DONE;
+    sim_timer_init(&thread->timer, run, thread);
+    sim_timer_init(&thread->canceller, cancel, thread);
+    sim_ask_init(process, &thread->ask, returned, thread);
+}
+
+void sim_thread_start(struct sim_thread *thread)
+{
+    thread->owner = ++thread->sim->threads->last_owner;
+    thread->async = thread->process->has_loop && sim_below(&thread->random, 2);
+    thread->depth = 0;
+    rest(thread);
+}
+
+void sim_thread_reset(struct sim_thread *thread)
+{
+    struct sim_ask *ask = &thread->ask;
+
+    sim_never(&thread->sim->world, &thread->timer);
+    sim_never(&thread->sim->world, &thread->canceller);
+    sim_never(&thread->sim->world, &ask->timer);
+    if (ask->in_progress && ask->kind == SIM_ASK_ACQUIRE && ask->waiter.done) {
+        free(ask->waiter.label);
+        ask->waiter.label = NULL;
+    }
+    ask->in_progress = false;
+    thread->depth = 0;
+    thread->state = SIM_THREAD_DONE;
+}
