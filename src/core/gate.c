@@ -10,8 +10,8 @@
  *   2. with waiters and no hold, exactly one of these is true: a try is in flight; or the phase names
  *      something that will certainly come (an answer, a timer) and lead to a try. So no waiter sleeps
  *      longer than the poll cap, whatever messages are lost;
- *   3. the gate only sleeps after a try that was sent when the watch was in force and that no wake-up
- *      overtook;
+ *   3. the gate only sleeps after a try that was sent when the watch was in force, that asked for a place in
+ *      the store's queue, and that no wake-up overtook;
  *   4. a waiter that makes one attempt is answered by a try that was sent after it came.
  */
 #include "core/gate.h"
@@ -234,8 +234,8 @@ static void wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
         wait->watch.kind = answer->kind;
         submit_watch(engine, now, wait, HFI_OP_WATCH);
         set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
-    } else if (wait->wake_pending) {
-        hfi_gate_drive(engine, now, gate);
+    } else if (wait->wake_pending || !answer->queue) {
+        hfi_gate_drive(engine, now, gate); /* news; or the try left no ticket for who came since */
     } else {
         set_phase(engine, wait, HFI_PHASE_SLEEPING,
                   now + hfi_time_min(hfi_time_max(answer->hint_ns, HFI_MSEC), nap));
