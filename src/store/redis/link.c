@@ -325,15 +325,16 @@ hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
         return redis->answer_by;
     if (!redis->subscriptions)
         return HF_TIME_NEVER;
-    return redis->heard_ns + HFI_REDIS_QUIET + (redis->pinged ? redis->op_timeout_ns : 0);
+    return redis->heard_ns + (redis->pinged ? redis->op_timeout_ns : HFI_REDIS_QUIET);
 }
 
-static void say_hello(struct hfi_redis *redis)
+static void say_hello(struct hfi_redis *redis, hfi_time now)
 {
     static const char PING[] = "*1\r\n$4\r\nPING\r\n";
     struct hfi_redis_link *link = &redis->link[HFI_REDIS_WAKEUPS];
 
     redis->pinged = true;
+    redis->heard_ns = now; /* it may have been long ago, when nobody listened */
     if (HFI_REDIS_OUT_SIZE - link->out_end < sizeof PING)
         return;
     memcpy(link->out + link->out_end, PING, sizeof PING - 1);
@@ -352,7 +353,7 @@ void hfi_redis_link_tick(struct hfi_redis *redis, unsigned number, hfi_time now)
             return;
     }
     if (link->state == HFI_LINK_READY && number == HFI_REDIS_WAKEUPS && !redis->pinged) {
-        say_hello(redis);
+        say_hello(redis, now);
         return;
     }
     hfi_redis_say(redis, "%s does not answer", redis->uri.shown);
