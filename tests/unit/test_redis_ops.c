@@ -580,10 +580,11 @@ static void random_replies(void **state)
 
     (void)state;
     for (uint64_t seed = unit_first_seed(), end = seed + unit_seeds(3000); seed < end; seed++) {
-        struct hfi_lease *lease = wire_lease(&w, "L", 1);
         const struct hfi_request *finished = NULL;
+        struct hfi_lease *lease;
 
         setup(NULL);
+        lease = wire_lease(&w, "L", 1);
         hfi_random_init(&random, seed);
         wire_submit(&w, &lease->request, HFI_OP_TRY);
         while (!finished && !wire_drops(&w, COMMANDS)) {

@@ -289,7 +289,8 @@ static void more_than_fit(void **state)
     (void)state;
     for (int i = 0; i < COUNT; i++) {
         memset(names[i], 'n', HF_NAME_MAX);
-        snprintf(names[i] + HF_NAME_MAX - 4, 5, "%04d", i);
+        names[i][0] = (char)('a' + i % 20);
+        names[i][1] = (char)('a' + i / 20);
         watch(names[i]);
     }
     wire_up(&w, WAKEUPS);

@@ -37,6 +37,8 @@ bool hfi_job_add_client(struct hfi_job *job, const char *id, size_t len)
 {
     struct hfi_announcer *client;
 
+    if (len == 0 || len > HFI_CLIENT_ID_MAX)
+        return true;
     HASH_FIND(hh, job->client_by_id, id, len, client);
     if (client)
         return true;
@@ -165,8 +167,8 @@ bool hfi_job_add_registry(struct hfi_job *job, const redisReply *reply)
 
         if (field->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_STRING)
             continue;
-        hold = strncmp(field->str, "hold:", 5) == 0;
-        wait = strncmp(field->str, "wait:", 5) == 0;
+        hold = strncmp(field->str, "hold:", 5) == 0 && field->len > 5;
+        wait = strncmp(field->str, "wait:", 5) == 0 && field->len > 5;
         if (!hold && !wait)
             set_identity(&job->client_at->who, field->str, value);
         else if (!add_announced(job, field, value, hold))
@@ -313,13 +315,22 @@ static int by_age(const void *a, const void *b)
     return x->age_ms == y->age_ms ? strcmp(x->owner, y->owner) : x->age_ms < y->age_ms ? 1 : -1;
 }
 
+/* A scan may have seen a key twice. */
+static bool is_listed(const struct hfi_job *job, const struct hfi_text *name)
+{
+    const struct hfi_found *found;
+
+    HASH_FIND(hh, job->found_by_name, name->bytes, name->len, found);
+    return found != NULL;
+}
+
 int hfi_job_fill_list(struct hfi_job *job)
 {
     struct hf_list *list = job->query->list;
     const struct hfi_announced *entry;
 
     for (size_t i = 0; i < job->found_count; i++)
-        if (!list_found(job, &job->found[i]))
+        if (!is_listed(job, job->found[i].name) && !list_found(job, &job->found[i]))
             return HF_ERR_NO_MEMORY;
     LL_FOREACH (job->announced, entry) {
         if (!tell(job, entry))

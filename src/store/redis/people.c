@@ -10,10 +10,12 @@
  * A job owns its request, which goes through the command link like any other; the query that it works for
  * is finished when the job is over.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "store/redis/people.h"
 
 #define KEYS_AT_ONCE 64
@@ -33,10 +35,16 @@ static void finish(struct hfi_redis *redis, struct hfi_job *job, enum hfi_outcom
     hfi_job_free(job);
 }
 
+/* A lock that was broken is broken, whether or not its client could be told. */
 void hfi_redis_job_failed(struct hfi_redis *redis, struct hfi_request *request,
                           enum hfi_outcome outcome, int error)
 {
-    finish(redis, job_of(request), outcome, error);
+    struct hfi_job *job = job_of(request);
+
+    if (job->step == HFI_JOB_TELL)
+        finish(redis, job, HFI_DONE, HF_OK);
+    else
+        finish(redis, job, outcome, error);
 }
 
 void hfi_redis_ask(struct hfi_redis *redis, struct hfi_query *query)
@@ -77,7 +85,8 @@ static void encode_client(struct hfi_resp *resp, const struct hfi_job *job)
     hfi_resp_joined(resp, HFI_CLIENT_PREFIX, id, strlen(id));
 }
 
-/* Our patterns know only * and ?; the server's know more. */
+/* Our patterns know only * and ?; the server's know more, and a ? of theirs is a byte, ours a character. What
+ * the server finds is looked at again, so it may be more; for a pattern of no sane length it is everything. */
 static size_t server_pattern(const char *pattern, char *to, size_t room)
 {
     size_t n = 0;
@@ -85,9 +94,12 @@ static size_t server_pattern(const char *pattern, char *to, size_t room)
     for (; *pattern && n + 2 < room; pattern++) {
         if (strchr("[]^\\", *pattern))
             to[n++] = '\\';
-        to[n++] = *pattern;
+        to[n++] = *pattern == '?' ? '*' : *pattern;
     }
-    return n;
+    if (!*pattern)
+        return n;
+    to[0] = '*';
+    return 1;
 }
 
 static void encode_scan(struct hfi_resp *resp, const struct hfi_job *job)
@@ -194,6 +206,17 @@ static bool take_channels(struct hfi_job *job, const redisReply *reply)
     return true;
 }
 
+/* A name that was asked for; our registries are none. */
+static bool is_wanted(const struct hfi_job *job, const redisReply *key)
+{
+    const char *pattern = job->query->text;
+
+    return is_text(key) && (size_t)key->len <= HF_NAME_MAX &&
+           strlen(key->str) == (size_t)key->len &&
+           strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) != 0 &&
+           (!pattern || hfi_glob_match(pattern, key->str));
+}
+
 static bool take_keys(struct hfi_job *job, const redisReply *reply)
 {
     const redisReply *keys;
@@ -207,9 +230,7 @@ static bool take_keys(struct hfi_job *job, const redisReply *reply)
     for (size_t i = 0; i < keys->elements; i++) {
         const redisReply *key = keys->element[i];
 
-        if (is_text(key) && (size_t)key->len <= HF_NAME_MAX &&
-            strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) != 0 &&
-            !hfi_job_add_key(job, key->str, (size_t)key->len))
+        if (is_wanted(job, key) && !hfi_job_add_key(job, key->str, (size_t)key->len))
             return false;
     }
     return true;
@@ -247,7 +268,8 @@ static void take_numsub(struct hfi_job *job, const redisReply *reply)
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * count)
         return;
     for (size_t i = 0; i < count; i++)
-        if (reply->element[2 * i + 1]->type == REDIS_REPLY_INTEGER)
+        if (reply->element[2 * i + 1]->type == REDIS_REPLY_INTEGER &&
+            reply->element[2 * i + 1]->integer > 0)
             job->found[job->found_at + i].listeners = reply->element[2 * i + 1]->integer;
 }
 
@@ -298,18 +320,18 @@ static bool take(struct hfi_job *job, const redisReply *reply)
 
 static void broken(struct hfi_redis *redis, struct hfi_job *job, const redisReply *reply)
 {
-    static const int ERRORS[] = { HF_OK, HF_ERR_CHANGED, HF_ERR_NOT_FOUND, HF_ERR_UNSUPPORTED };
-    long long said = reply->type == REDIS_REPLY_INTEGER ? 1 - reply->integer : -1;
+    static const int ERRORS[] = { HF_ERR_UNSUPPORTED, HF_ERR_NOT_FOUND, HF_ERR_CHANGED }; /* -2 … */
+    long long said = reply->type == REDIS_REPLY_INTEGER ? reply->integer : LLONG_MAX;
 
     if (job->step == HFI_JOB_TELL) {
         finish(redis, job, HFI_DONE, HF_OK);
         return;
     }
-    if (said < 0 || said > 3) {
+    if (said < -2 || said > 1) {
         finish(redis, job, HFI_UNKNOWN, HF_ERR_UNSURE);
-    } else if (said > 0) {
+    } else if (said < 1) {
         redis->store.detail[0] = '\0';
-        finish(redis, job, HFI_NOT_DONE, ERRORS[said]);
+        finish(redis, job, HFI_NOT_DONE, ERRORS[said + 2]);
     } else {
         job->step = HFI_JOB_TELL;
         hfi_redis_queue(redis, &job->request);

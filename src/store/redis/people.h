@@ -16,6 +16,9 @@ enum hfi_job_step {
     HFI_JOB_TELL
 };
 
+/* Ids of clients are UUIDs; what is much longer is none, and would not fit into a command. */
+#define HFI_CLIENT_ID_MAX 64
+
 /* A client, and who it says it is: host, user, program, pid. */
 struct hfi_announcer {
     UT_hash_handle hh;
@@ -69,7 +72,7 @@ struct hfi_job {
 };
 
 void hfi_job_free(struct hfi_job *job);
-/* These: false when there is no memory. */
+/* These: false when there is no memory. What cannot be an id is no client. */
 bool hfi_job_add_client(struct hfi_job *job, const char *id, size_t len);
 bool hfi_job_add_key(struct hfi_job *job, const char *name, size_t len);
 bool hfi_job_add_found(struct hfi_job *job, const struct hfi_text *name, long long remaining_ms,

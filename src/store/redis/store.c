@@ -188,8 +188,8 @@ static void tick(struct hfi_store *store, hfi_time now)
     for (unsigned i = 0; i < HFI_REDIS_LINKS; i++)
         hfi_redis_link_tick(redis, i, now);
     if (now >= redis->pending_by)
-        redis->pending_by = hfi_time_min(hfi_redis_soonest(redis->again),
-                                         hfi_redis_soonest(redis->pending));
+        redis->pending_by =
+            hfi_time_min(hfi_redis_soonest(redis->again), hfi_redis_soonest(redis->pending));
     if (now >= redis->pending_by) {
         hfi_redis_say_why_down(redis);
         refuse_due(redis, now, HF_ERR_UNREACHABLE);
