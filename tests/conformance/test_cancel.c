@@ -145,7 +145,7 @@ static void *has_it_off(void *arg)
     hf_hold *hold = NULL;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    error = hf_acquire(arg, "lock", HF_ACQUIRE(.wait_ms = 300), &hold);
+    error = hf_acquire(arg, "lock", HF_ACQUIRE(.wait_ms = 1000), &hold);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     if (error != HF_ERR_BUSY || state != PTHREAD_CANCEL_DISABLE)
         return "changed";

@@ -71,7 +71,7 @@ static void failing(void **state)
     assert_int_equal(event.error, HF_ERR_BUSY);
     assert_ptr_equal(event.cookie, &cookie);
     assert_null(event.hold);
-    assert_int_equal(hf_acquire_start(b, "lock", HF_ACQUIRE(.wait_ms = 100), &cookie), HF_OK);
+    assert_int_equal(hf_acquire_start(b, "lock", HF_ACQUIRE(.wait_ms = 500), &cookie), HF_OK);
     assert_int_equal(next_event(b).error, HF_ERR_BUSY);
     no_event(b);
     assert_int_equal(hf_acquire_start(b, "", NULL, &cookie), HF_ERR_NAME);
