@@ -60,6 +60,7 @@ struct hfi_engine {
     struct hfi_hold *holds; /* all, in the order they were made */
     size_t hold_count;
     size_t active;       /* of these: those of which the store may have something */
+    size_t watched;      /* gates whose wake-ups the store reports */
     uint64_t last_owner; /* the number of the newest owner id */
 
     struct hfi_request *requests;  /* out: for the store */

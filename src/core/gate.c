@@ -110,7 +110,9 @@ static void submit_watch(struct hfi_engine *engine, hfi_time now, struct hfi_wai
 {
     assert(!wait->watch_in_flight);
     wait->watch_in_flight = true;
+    engine->watched -= wait->watched;
     wait->watched = op == HFI_OP_WATCH;
+    engine->watched += wait->watched;
     if (wait->gate->announced)
         hfi_presence_mark(engine, now, wait->gate);
     hfi_engine_submit(engine, now, &wait->watch.request, op, HF_TIME_NEVER);

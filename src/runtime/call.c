@@ -154,8 +154,10 @@ static bool wants_commands(hf_client *client, const struct hfi_call *call)
 
 static bool wants_wakeups(hf_client *client, const struct hfi_call *call)
 {
-    return call->kind == HFI_CALL_ACQUIRE && hfi_channel_can_be_polled(client, 1) &&
-           call->waiter.gate && !call->waiter.gate->hold;
+    const struct hfi_gate *gate = call->waiter.gate;
+
+    return call->kind == HFI_CALL_ACQUIRE && gate && !gate->hold && gate->wait &&
+           gate->wait->watched && hfi_channel_can_be_polled(client, 1);
 }
 
 static bool wants(hf_client *client, const struct hfi_call *call, int number)
@@ -169,6 +171,8 @@ static struct hfi_call *sleeper_for(hf_client *client, int number)
 {
     struct hfi_call *call;
 
+    if (number == 1 && client->engine.watched == 0)
+        return NULL;
     DL_FOREACH (client->sleepers, call) {
         if (wants(client, call, number))
             return call;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The greeting: what is sent on a new connection before anything else, in one go. Each command has a function
+ * The greeting: what is sent on a new connection before anything else, in one go (but for the end of an old
+ * connection, which needs to know first whether the server is still the same). Each command has a function
  * that judges its reply, in the same order. What a server must be: not a replica, not a node of a cluster,
  * new enough, and it should not throw locks away when memory is short.
  */
@@ -177,8 +178,10 @@ static int judge_server(struct hfi_redis *redis, const redisReply *reply)
     unsigned major = 0, minor = 0;
     int error = judge_info(redis, reply);
 
+    redis->run_id[0] = '\0';
     if (error || reply->type != REDIS_REPLY_STRING)
         return error;
+    info(reply, "run_id", redis->run_id, sizeof redis->run_id);
     info(reply, "redis_version", version, sizeof version);
     info(reply, "redis_mode", mode, sizeof mode);
     if (sscanf(version, "%u.%u", &major, &minor) == 2)
@@ -286,12 +289,25 @@ void hfi_redis_greet(struct hfi_redis *redis, unsigned number, struct hfi_resp *
     if (uri->db)
         SAY(judge_select, "SELECT", text);
     SAY(judge_id, "CLIENT", "ID");
-    text[hfi_decimal(text, redis->kill_id)] = '\0';
-    if (redis->kill_id)
-        SAY(judge_kill, "CLIENT", "KILL", "ID", text);
     SAY(judge_server, "INFO", "server");
     SAY(judge_replication, "INFO", "replication");
     SAY(judge_memory, "INFO", "memory");
+}
+
+/* A server that was started again counts its connections from the beginning: the number may be another client's
+ * by now, and ours is gone anyway. (Where INFO is denied both are "", and we take it for the same.) */
+bool hfi_redis_greet_again(struct hfi_redis *redis, struct hfi_resp *resp)
+{
+    struct hfi_redis_link *link = &redis->link[HFI_REDIS_COMMANDS];
+    char text[24];
+
+    if (strcmp(redis->kill_run_id, redis->run_id) != 0)
+        redis->kill_id = 0;
+    if (!redis->kill_id)
+        return false;
+    text[hfi_decimal(text, redis->kill_id)] = '\0';
+    SAY(judge_kill, "CLIENT", "KILL", "ID", text);
+    return true;
 }
 
 int hfi_redis_greeted(struct hfi_redis *redis, unsigned number, const redisReply *reply)

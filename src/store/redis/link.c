@@ -223,6 +223,24 @@ static void become_ready(struct hfi_redis *redis, unsigned number, hfi_time now)
     redis->was_up = true;
 }
 
+/* The end of an old connection, if there is one to be ended. */
+static bool greets_again(struct hfi_redis *redis, unsigned number)
+{
+    struct hfi_redis_link *link = &redis->link[number];
+    struct hfi_resp resp;
+
+    if (number != HFI_REDIS_COMMANDS)
+        return false;
+    compact(link);
+    resp.at = link->out + link->out_end;
+    resp.end = link->out + HFI_REDIS_OUT_SIZE;
+    resp.full = false;
+    if (!hfi_redis_greet_again(redis, &resp))
+        return false;
+    link->out_end = (size_t)(resp.at - link->out);
+    return true;
+}
+
 static void greeted(struct hfi_redis *redis, unsigned number, hfi_time now, const redisReply *reply)
 {
     struct hfi_redis_link *link = &redis->link[number];
@@ -232,7 +250,7 @@ static void greeted(struct hfi_redis *redis, unsigned number, hfi_time now, cons
         if (number == HFI_REDIS_COMMANDS)
             redis->refusal = refusal;
         hfi_redis_drop(redis, number);
-    } else if (link->greeted == link->greetings) {
+    } else if (link->greeted == link->greetings && !greets_again(redis, number)) {
         become_ready(redis, number, now);
     }
 }
@@ -323,7 +341,8 @@ hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
     }
     if (number == HFI_REDIS_COMMANDS)
         return redis->answer_by;
-    if (!redis->subscriptions)
+    /* With only our own channel to listen to it is left alone: whoever holds something asks by renewing. */
+    if (redis->watch_count == 0)
         return HF_TIME_NEVER;
     return redis->heard_ns + (redis->pinged ? redis->op_timeout_ns : HFI_REDIS_QUIET);
 }

@@ -111,22 +111,24 @@ struct hfi_redis {
     struct hfi_request *pending, *again, *sent, *finished;
     size_t sent_count;
     hfi_time pending_by,
-        answer_by;                 /* lower bounds of the deadlines in pending and again, in sent */
-    uint64_t server_id, kill_id;   /* CLIENT ID of the command connection; of the one to be ended */
-    int refusal;                   /* why the server was refused, for what is pending */
-    char why_down[HFI_DETAIL_MAX]; /* the command connection: for people */
-    bool restored;                 /* to be told */
-    bool was_up;                   /* the command connection has been READY before */
-    bool abandoned;                /* nothing is sent any more */
-    bool registered;               /* our registry key was sent: it may be there */
-    bool announced;                /* and our control channel is in use */
-    hfi_time opened_ns;            /* the first time we were told */
+        answer_by;               /* lower bounds of the deadlines in pending and again, in sent */
+    uint64_t server_id, kill_id; /* CLIENT ID of the command connection; of the one to be ended */
+    char run_id[41], kill_run_id[41]; /* and which run of the server these are numbers of */
+    int refusal;                      /* why the server was refused, for what is pending */
+    char why_down[HFI_DETAIL_MAX];    /* the command connection: for people */
+    bool restored;                    /* to be told */
+    bool was_up;                      /* the command connection has been READY before */
+    bool abandoned;                   /* nothing is sent any more */
+    bool registered;                  /* our registry key was sent: it may be there */
+    bool announced;                   /* and our control channel is in use */
+    hfi_time opened_ns;               /* the first time we were told */
 
     struct hfi_subscription *subscriptions; /* by channel */
     struct hfi_subscription *to_send;
     struct hfi_watch *woken;
     hfi_time confirm_by;  /* a lower bound of the deadlines of unconfirmed watches */
     hfi_time heard_ns;    /* wake-up connection: last sign of life, or when we asked for one */
+    size_t watch_count;   /* in all subscriptions */
     unsigned unconfirmed; /* channels whose SUBSCRIBE was sent */
     bool pinged;
     unsigned version; /* of the server: 602 is 6.2; 0: not said */
@@ -167,6 +169,8 @@ void hfi_redis_link_tick(struct hfi_redis *redis, unsigned link, hfi_time now);
 
 /* greet.c */
 void hfi_redis_greet(struct hfi_redis *redis, unsigned link, struct hfi_resp *resp);
+/* What only follows from the replies: the end of a connection that left something unanswered. False: nothing. */
+bool hfi_redis_greet_again(struct hfi_redis *redis, struct hfi_resp *resp);
 /* HF_OK: go on; else the connection is of no use, for this reason. */
 int hfi_redis_greeted(struct hfi_redis *redis, unsigned link, const redisReply *reply);
 /* What an error reply means. */

@@ -104,8 +104,10 @@ void hfi_redis_forsake(struct hfi_redis *redis)
 {
     struct hfi_request *request, *tmp, *list = redis->sent;
 
-    if (list)
+    if (list) {
         redis->kill_id = redis->server_id;
+        memcpy(redis->kill_run_id, redis->run_id, sizeof redis->run_id);
+    }
     redis->sent = NULL;
     redis->sent_count = 0;
     redis->answer_by = HF_TIME_NEVER;

@@ -111,6 +111,7 @@ static void take_out(struct hfi_redis *redis, struct hfi_watch *watch)
     if (!sub)
         return;
     DL_DELETE(sub->watches, watch);
+    redis->watch_count--;
     watch->store_data = NULL;
     leave(redis, sub);
 }
@@ -130,8 +131,10 @@ void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch)
         return;
     }
     join(redis, sub);
-    if (!watch->store_data)
+    if (!watch->store_data) {
         DL_APPEND(sub->watches, watch);
+        redis->watch_count++;
+    }
     watch->store_data = sub;
     if (sub->stage == HFI_SUB_ACTIVE)
         hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
