@@ -176,9 +176,11 @@ static void lost_with_requests_in_flight(void **state)
 
     wire_connect(&w, COMMANDS); /* at once */
     wire_expect(&w, COMMANDS,
-                "CLIENT SETNAME holdfast:prog@host:4711\nCLIENT ID\nCLIENT KILL ID 70\n"
+                "CLIENT SETNAME holdfast:prog@host:4711\nCLIENT ID\n"
                 "INFO server\nINFO replication\nINFO memory\n");
-    wire_say(&w, COMMANDS, "+OK\r\n:71\r\n:1\r\n$-1\r\n$-1\r\n$-1\r\n");
+    wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
+    wire_expect(&w, COMMANDS, "CLIENT KILL ID 70\n"); /* and nothing before it is answered */
+    wire_say(&w, COMMANDS, ":1\r\n");
     assert_non_null(strstr(wire_commands(&w, COMMANDS), "EVALSHA acquire 2 D "));
     assert_true(w.class_->restored(w.store));
     assert_false(w.class_->restored(w.store));          /* told once */
@@ -222,8 +224,9 @@ static void the_kill_is_repeated(void **state)
         while (wire_redis(&w)->link[COMMANDS].retry_ns > w.now)
             w.now += HFI_MSEC;
         wire_connect(&w, COMMANDS);
-        assert_non_null(strstr(wire_commands(&w, COMMANDS), "CLIENT KILL ID 70\n"));
-        wire_say(&w, COMMANDS, "+OK\r\n:71\r\n"); /* and no more */
+        wire_commands(&w, COMMANDS);
+        wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
+        wire_expect(&w, COMMANDS, "CLIENT KILL ID 70\n"); /* and no answer */
         wire_lose(&w, COMMANDS);
         wire_finished(&w, &lease->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
     }
@@ -238,9 +241,9 @@ static void the_kill_is_repeated(void **state)
 static void the_kill_is_denied(void **state)
 {
     static const char *const REPLIES[] = {
-        "+OK\r\n:71\r\n-NOPERM no\r\n$-1\r\n$-1\r\n$-1\r\n",
-        "+OK\r\n:71\r\n-ERR No such client ID\r\n$-1\r\n$-1\r\n$-1\r\n",
-        "+OK\r\n:71\r\n:0\r\n$-1\r\n$-1\r\n$-1\r\n",
+        "-NOPERM no\r\n",
+        "-ERR No such client ID\r\n",
+        ":0\r\n",
     };
     struct hfi_lease *lease;
 
@@ -253,6 +256,8 @@ static void the_kill_is_denied(void **state)
         wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
         lease = send_try("L", i + 2);
         wire_connect(&w, COMMANDS);
+        wire_commands(&w, COMMANDS);
+        wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
         wire_commands(&w, COMMANDS);
         wire_say(&w, COMMANDS, REPLIES[i]);
         assert_non_null(strstr(wire_commands(&w, COMMANDS), "EVALSHA acquire"));
