@@ -341,7 +341,8 @@ hfi_time hfi_redis_link_deadline(struct hfi_redis *redis, unsigned number)
     }
     if (number == HFI_REDIS_COMMANDS)
         return redis->answer_by;
-    if (!redis->subscriptions)
+    /* With only our own channel to listen to it is left alone: whoever holds something asks by renewing. */
+    if (redis->watch_count == 0)
         return HF_TIME_NEVER;
     return redis->heard_ns + (redis->pinged ? redis->op_timeout_ns : HFI_REDIS_QUIET);
 }

@@ -128,6 +128,7 @@ struct hfi_redis {
     struct hfi_watch *woken;
     hfi_time confirm_by;  /* a lower bound of the deadlines of unconfirmed watches */
     hfi_time heard_ns;    /* wake-up connection: last sign of life, or when we asked for one */
+    size_t watch_count;   /* in all subscriptions */
     unsigned unconfirmed; /* channels whose SUBSCRIBE was sent */
     bool pinged;
     unsigned version; /* of the server: 602 is 6.2; 0: not said */
