@@ -225,7 +225,11 @@ static void accept_all(struct stage *stage)
 
 void step(struct stage *stage, const struct hfi_input *input)
 {
+    if (stage->arm)
+        stage->arm(true);
     hfi_engine_step(&stage->engine, stage->now, input);
+    if (stage->arm)
+        stage->arm(false);
     accept_all(stage);
     if (input->kind == HFI_INPUT_TICK)
         assert_true(hfi_engine_deadline(&stage->engine) > stage->now);

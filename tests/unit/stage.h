@@ -45,9 +45,10 @@ struct stage {
     struct hfi_watch *watch; /* the last one that was submitted */
     struct hfi_renewal verification;
     struct hfi_renewal_item verified;
-    bool offline; /* requests are taken, but cannot be sent */
-    bool quiet;   /* moves are not written down, */
-    bool deaf;    /* nor are warnings */
+    bool offline;         /* requests are taken, but cannot be sent */
+    bool quiet;           /* moves are not written down, */
+    bool deaf;            /* nor are warnings */
+    void (*arm)(bool on); /* around each step of the engine; NULL: nothing */
     char log[STAGE_LOG];
     size_t length;
 };

@@ -129,7 +129,11 @@ static void take_all(struct world *world, struct process *process)
 
 void world_input(struct world *world, struct process *process, const struct hfi_input *input)
 {
+    if (world->arm)
+        world->arm(true);
     hfi_engine_step(&process->engine, world->now, input);
+    if (world->arm)
+        world->arm(false);
     take_all(world, process);
 }
 

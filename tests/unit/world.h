@@ -7,6 +7,7 @@
  *
  *   world.c         time, processes, what comes out of engines    world_store.c   the truth
  *   world_net.c     what happens to requests on their way         world_check.c   what must always hold
+ *   world_run.c     what happens at all, and how it ends
  *
  * One clock for all: what is checked is that valid claims never overlap while clocks agree.
  */
@@ -150,7 +151,7 @@ struct process {
 
 struct statistics {
     uint64_t acquired, reentered, passed, busy, unsure, refused, lost, at_risk, unknown, ghosts,
-        verified;
+        verified, no_memory;
 };
 
 /* What kind of world, drawn once a seed. */
@@ -176,7 +177,8 @@ struct world {
     struct statistics *statistics;
     char line[LOG_LINES][160];
     size_t lines;
-    bool loud;
+    bool loud, early, short_of_memory;
+    void (*arm)(bool on); /* around each step of an engine; NULL: nothing */
 };
 
 extern const char *const WORLD_NAMES[NAMES];
@@ -196,6 +198,11 @@ void world_shut(struct world *world, struct process *process);
 void world_input(struct world *world, struct process *process, const struct hfi_input *input);
 /* Time passes; then a tick for each process, unless it is a lazy one. */
 void world_pass(struct world *world, hfi_time ns, bool lazy);
+
+/* world_run.c */
+void world_run(struct world *world, int steps);
+/* Calm, rest, close: all are served, and nothing is left. Frees the world. */
+void world_end(struct world *world);
 
 /* world_store.c */
 void store_execute(struct world *world, const struct deed *deed, struct verdict *verdict);

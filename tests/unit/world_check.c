@@ -181,6 +181,11 @@ void check_result(struct world *world, struct process *process, struct call *cal
     case HF_ERR_CANCELLED:
         MUST(world, call->cancelled);
         break;
+    case HF_ERR_NO_MEMORY:
+        world->statistics->no_memory++;
+        world->short_of_memory = true;
+        MUST(world, world->arm);
+        break;
     case HF_ERR_CLOSED:
         MUST(world, process->engine.closing);
         break;
@@ -396,7 +401,8 @@ void check_rest(struct world *world, struct process *process)
         MUST(world, !process->registry[name].field); /* people see nothing of it any more */
         MUST(world, !process->watch[name]);
         for (int i = 0; i < world->truth[name].line_length; i++) /* none is left */
-            MUST(world, world->truth[name].line[i] != process->number || !world->nature.killing);
+            MUST(world, world->truth[name].line[i] != process->number || !world->nature.killing ||
+                            world->short_of_memory);
         MUST(world, world->truth[name].holder != process->number || !world->nature.killing);
     }
 }
