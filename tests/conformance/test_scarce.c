@@ -41,24 +41,21 @@ static bool fails(void)
     return true;
 }
 
-OURS void *malloc(size_t size);
-OURS void *calloc(size_t count, size_t size);
-OURS void *realloc(void *old, size_t size);
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 
-void *malloc(size_t size)
+OURS void *malloc(size_t size)
 {
     return fails() ? NULL : __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+OURS void *calloc(size_t count, size_t size)
 {
     return fails() ? NULL : __libc_calloc(count, size);
 }
 
-void *realloc(void *old, size_t size)
+OURS void *realloc(void *old, size_t size)
 {
     return fails() ? NULL : __libc_realloc(old, size);
 }
@@ -220,7 +217,7 @@ static void with_descriptors(int more)
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     now = before;
-    now.rlim_cur = (rlim_t)(count_descriptors() + more);
+    now.rlim_cur = (rlim_t)count_descriptors() + (rlim_t)more;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
     error = hf_acquire(a, "lock", HF_ACQUIRE(.wait_ms = HF_TRY_ONCE, .ttl_ms = 5000), &hold);
     if (error) {
@@ -255,7 +252,7 @@ static void descriptors_of_a_client(void **state)
         int error;
 
         now = before;
-        now.rlim_cur = (rlim_t)(count_descriptors() + more);
+        now.rlim_cur = (rlim_t)count_descriptors() + (rlim_t)more;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
         error = hf_open(store->uri(), NULL, &a);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -273,11 +270,7 @@ static void descriptors_of_a_client(void **state)
 
 static atomic_llong shift_s;
 
-OURS int clock_gettime(clockid_t id, struct timespec *ret);
-OURS int gettimeofday(struct timeval *restrict ret, void *restrict zone);
-OURS time_t time(time_t *ret);
-
-int clock_gettime(clockid_t id, struct timespec *ret)
+OURS int clock_gettime(clockid_t id, struct timespec *ret)
 {
     int result = (int)syscall(SYS_clock_gettime, id, ret);
 
@@ -286,7 +279,7 @@ int clock_gettime(clockid_t id, struct timespec *ret)
     return result;
 }
 
-int gettimeofday(struct timeval *restrict ret, void *restrict zone)
+OURS int gettimeofday(struct timeval *restrict ret, void *restrict zone)
 {
     struct timespec t;
 
@@ -297,7 +290,7 @@ int gettimeofday(struct timeval *restrict ret, void *restrict zone)
     return 0;
 }
 
-time_t time(time_t *ret)
+OURS time_t time(time_t *ret)
 {
     struct timespec t;
 

@@ -488,22 +488,14 @@ static void chaos(void **state)
 }
 
 static const struct CMUnitTest TESTS[] = {
-    NET(cut_at_every_byte),
-    NET(cut_in_the_greeting),
-    NET(an_answer_that_is_late),
-    NET(going_on_after_a_late_answer),
-    NET(a_request_that_is_late),
-    NET(a_wait_that_is_short),
-    NET(slow_but_sure),
-    NET(no_answers),
-    NET(no_answers_for_a_moment),
-    NET(half_closed),
-    NET(refused_for_a_while),
-    NET(lost_wake_ups),
-    NET(no_wake_ups_at_all),
-    NET(broken_unheard),
-    NET(announced_unheard),
-    NET(chaos),
+    NET(cut_at_every_byte),       NET(cut_in_the_greeting),
+    NET(an_answer_that_is_late),  NET(going_on_after_a_late_answer),
+    NET(a_request_that_is_late),  NET(a_wait_that_is_short),
+    NET(slow_but_sure),           NET(no_answers),
+    NET(no_answers_for_a_moment), NET(half_closed),
+    NET(refused_for_a_while),     NET(lost_wake_ups),
+    NET(no_wake_ups_at_all),      NET(broken_unheard),
+    NET(announced_unheard),       NET(chaos),
 };
 
 TESTS_MAIN("network", TESTS)
