@@ -121,6 +121,8 @@ struct hf_client {
     struct hfi_engine engine;
     struct hfi_store *store;
     bool is_wire; /* bytes in, bytes out; else it blocks */
+    char detail
+        [HFI_DETAIL_MAX]; /* a copy of the store's, if it blocks: it writes its own without the lock */
     struct hfi_identity identity;
     struct hfi_trace trace;
     hfi_time close_timeout_ns;

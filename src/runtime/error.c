@@ -19,7 +19,7 @@ int hfi_fail(int error, const char *format, ...)
 
 int hfi_fail_store(hf_client *client, int error)
 {
-    const char *detail = client->store->detail;
+    const char *detail = client->is_wire ? client->store->detail : client->detail;
     enum hf_class class_;
     bool from_store;
 

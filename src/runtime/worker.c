@@ -5,6 +5,7 @@
  * keeps time, and must not wait for a disk.)
  */
 #include <pthread.h>
+#include <string.h>
 
 #include <utlist.h>
 
@@ -51,6 +52,7 @@ static void execute_first(hf_client *client)
     hfi_unlock(client);
     client->store->class_->library->execute(client->store, now, request);
     hfi_lock(client);
+    memcpy(client->detail, client->store->detail, strlen(client->store->detail) + 1);
     hfi_answered(client, hfi_now(), request);
 }
 
