@@ -186,6 +186,7 @@ static void accepted_servers(void **state)
         /* Nonsense of the right and the wrong type. */
         "+OK\r\n+what\r\n:1\r\n:2\r\n*0\r\n",
         ":0\r\n:-5\r\n$-1\r\n*-1\r\n+\r\n",
+        "+OK\r\n:7\r\n" BULK("20", "redis_mode=cluster\r\n") "$0\r\n\r\n$0\r\n\r\n",
         /* Keys at the end of other words are not the keys. */
         "+OK\r\n:7\r\n" BULK("20", "xredis_version:1.0\r\n") "$11\r\nxrole:slave\r\n$-1\r\n",
     };
@@ -214,7 +215,7 @@ static void eviction(void **state)
     wire_connect(&w, COMMANDS);
     wire_commands(&w, COMMANDS);
     wire_say(&w, COMMANDS,
-             "+OK\r\n:8\r\n:1\r\n$-1\r\n$-1\r\n" BULK(
+             "+OK\r\n:8\r\n$-1\r\n$-1\r\n" BULK(
                  "49", "maxmemory:1000000\r\nmaxmemory_policy:allkeys-lru\r\n"));
     assert_string_equal(w.warnings, "");
     wire_close(&w);

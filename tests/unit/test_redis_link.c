@@ -4,6 +4,9 @@
 
 static struct wire w;
 
+/* Replies to the greeting of a server that is the same as before. */
+#define SAME_SERVER "+OK\r\n:71\r\n$15\r\nrun_id:c0ffee\r\n\r\n$-1\r\n$-1\r\n"
+
 static int setup(void **state)
 {
     (void)state;
@@ -125,6 +128,31 @@ static void time_ends_while_pausing(void **state)
     assert_string_equal(w.store->detail, "redis://h:6379/0: Connection refused");
 }
 
+/* Of several that wait, those whose time is over are refused, and no others. */
+static void only_the_due_are_refused(void **state)
+{
+    static const hfi_time TIMES[] = { 900, 300, 600 };
+    struct hfi_lease *leases[UNIT_COUNT(TIMES)];
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(TIMES); i++) {
+        leases[i] = wire_lease(&w, "L", i);
+        wire_submit(&w, &leases[i]->request, HFI_OP_TRY);
+        leases[i]->request.deadline_ns = w.now + TIMES[i] * HFI_MSEC;
+    }
+    assert_int_equal(w.class_->want(w.store, COMMANDS, w.now), HFI_LINK_DIAL);
+    w.now += 300 * HFI_MSEC;
+    wire_redis(&w)->pending_by = w.now; /* as it is when a deadline is there from the start */
+    w.class_->tick(w.store, w.now);
+    wire_finished(&w, &leases[1]->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
+    wire_nothing_finished(&w);
+    assert_int_equal(w.class_->deadline(w.store), w.now + 300 * HFI_MSEC);
+    w.now += 600 * HFI_MSEC;
+    w.class_->tick(w.store, w.now);
+    wire_finished(&w, &leases[0]->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
+    wire_finished(&w, &leases[2]->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
+}
+
 /* The host takes too long to connect, or the server to greet. */
 static void neither_connected_nor_greeted(void **state)
 {
@@ -178,7 +206,7 @@ static void lost_with_requests_in_flight(void **state)
     wire_expect(&w, COMMANDS,
                 "CLIENT SETNAME holdfast:prog@host:4711\nCLIENT ID\n"
                 "INFO server\nINFO replication\nINFO memory\n");
-    wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
+    wire_say(&w, COMMANDS, SAME_SERVER);
     wire_expect(&w, COMMANDS, "CLIENT KILL ID 70\n"); /* and nothing before it is answered */
     wire_say(&w, COMMANDS, ":1\r\n");
     assert_non_null(strstr(wire_commands(&w, COMMANDS), "EVALSHA acquire 2 D "));
@@ -225,7 +253,7 @@ static void the_kill_is_repeated(void **state)
             w.now += HFI_MSEC;
         wire_connect(&w, COMMANDS);
         wire_commands(&w, COMMANDS);
-        wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
+        wire_say(&w, COMMANDS, SAME_SERVER);
         wire_expect(&w, COMMANDS, "CLIENT KILL ID 70\n"); /* and no answer */
         wire_lose(&w, COMMANDS);
         wire_finished(&w, &lease->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
@@ -234,6 +262,23 @@ static void the_kill_is_repeated(void **state)
     while (wire_redis(&w)->link[COMMANDS].retry_ns > w.now)
         w.now += HFI_MSEC;
     wire_up(&w, COMMANDS);
+    assert_int_equal(wire_redis(&w)->kill_id, 0);
+}
+
+/* The server was started again: its old connections are gone, and their numbers may be other clients' now. */
+static void nobody_else_is_killed(void **state)
+{
+    struct hfi_lease *lease = send_try("L", 1);
+
+    (void)state;
+    wire_up(&w, COMMANDS);
+    wire_commands(&w, COMMANDS);
+    wire_lose(&w, COMMANDS);
+    wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
+    w.run_id = "decaf";
+    send_try("L", 2);
+    wire_up(&w, COMMANDS);
+    wire_expect(&w, COMMANDS, "EVALSHA acquire 2 L holdfast:token:{ohholh} " OWNER(2) " 30000 1\n");
     assert_int_equal(wire_redis(&w)->kill_id, 0);
 }
 
@@ -257,7 +302,7 @@ static void the_kill_is_denied(void **state)
         lease = send_try("L", i + 2);
         wire_connect(&w, COMMANDS);
         wire_commands(&w, COMMANDS);
-        wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$-1\r\n$-1\r\n$-1\r\n");
+        wire_say(&w, COMMANDS, SAME_SERVER);
         wire_commands(&w, COMMANDS);
         wire_say(&w, COMMANDS, REPLIES[i]);
         assert_non_null(strstr(wire_commands(&w, COMMANDS), "EVALSHA acquire"));
@@ -472,10 +517,12 @@ int main(void)
         OPEN(kept_when_idle),
         OPEN(dialling_fails),
         OPEN(time_ends_while_pausing),
+        OPEN(only_the_due_are_refused),
         OPEN(neither_connected_nor_greeted),
         OPEN(lost_with_requests_in_flight),
         OPEN(lost_when_idle),
         OPEN(the_kill_is_repeated),
+        OPEN(nobody_else_is_killed),
         OPEN(the_kill_is_denied),
         OPEN(lost_in_the_middle_of_a_command),
         OPEN(lost_after_noscript),

@@ -226,6 +226,7 @@ static void check_try(const struct try_case *expected, size_t cut)
 
     lease->tokens = 8;
     lease->verdict = 99;
+    lease->ticket = true; /* of some other time */
     wire_submit(&w, &lease->request, HFI_OP_TRY);
     wire_commands(&w, COMMANDS);
     wire_say_bytes(&w, COMMANDS, expected->reply, cut);
@@ -538,6 +539,40 @@ static void the_buffer_has_an_end(void **state)
     assert_int_equal(sent, COUNT);
 }
 
+/* What is to be sent again does not fit yet: what would fit, but was asked for later, waits behind it. */
+static void again_goes_first(void **state)
+{
+    enum { COUNT = 130 };
+    static char name[HF_NAME_MAX + 1];
+    struct hfi_lease *first = wire_lease(&w, "first", 1000), *last;
+    struct command command;
+    const char *bytes;
+    size_t count;
+
+    (void)state;
+    memset(name, 'n', HF_NAME_MAX);
+    wire_submit(&w, &first->request, HFI_OP_TRY);
+    wire_commands(&w, COMMANDS);
+    for (size_t i = 0; i < COUNT; i++)
+        wire_submit(&w, &wire_lease(&w, name, i)->request, HFI_OP_TRY);
+    count = w.class_->produce(w.store, COMMANDS, w.now, &bytes); /* the socket takes nothing now */
+    assert_true(count > HFI_REDIS_OUT_SIZE - 1300);
+    last = wire_lease(&w, "x", 2000);
+    wire_submit(&w, &last->request, HFI_OP_TRY);
+    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    w.class_->produced(w.store, COMMANDS,
+                       300); /* room for the last one, but not for the script's text */
+    memcpy(w.bytes[COMMANDS], bytes, 300);
+    w.length[COMMANDS] = 300;
+    for (size_t i = 0; wire_read(&w, COMMANDS, &command); i++) {
+        if (strcmp(command.argv[0], "EVAL") == 0)
+            return; /* before the last one */
+        assert_string_not_equal(command.argv[3], "x");
+        assert_true(i < COUNT);
+    }
+    fail();
+}
+
 /* A reply that nobody asked for: the connection is of no use any more. */
 static void an_extra_reply(void **state)
 {
@@ -625,6 +660,7 @@ int main(void)
         UP(replies_in_order),
         UP(the_pipeline_has_an_end),
         UP(the_buffer_has_an_end),
+        UP(again_goes_first),
         UP(an_extra_reply),
         UP(garbage),
         cmocka_unit_test_teardown(random_replies, teardown),

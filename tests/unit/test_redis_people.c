@@ -91,14 +91,15 @@ static void inspect_held(void **state)
     wire_expect(&w, COMMANDS, "PUBSUB CHANNELS holdfast:client:*\n");
     REPLY("[2]", "holdfast:client:" CLIENT_1, "holdfast:client:" CLIENT_2);
     wire_expect(&w, COMMANDS, "HGETALL holdfast:client:" CLIENT_1 "\n");
-    REPLY("[14]", "host", "alpha", "user", "root", "program", "cron", "pid", "123", "started", "5",
+    REPLY("[16]", "host", "alpha", "user", "root", "program", "cron", "pid", "123", "started", "5",
+          "wait:L", "0 1690000000000", /* it listens still, but waits no longer */
           "hold:L", "7 1000 1690000000000 why not", "wait:M", "1 1690000000000");
     wire_expect(&w, COMMANDS, "HGETALL holdfast:client:" CLIENT_2 "\n");
     REPLY("[6]", "wait:L", "3 1690000004000", "host", "beta", "pid", "77");
     wire_expect(&w, COMMANDS, "EVALSHA inspect 1 L\n");
     REPLY("[2]", "[3]", ":29000", CLIENT_1 ":7", "1", ":1690000005000");
     wire_expect(&w, COMMANDS, "PUBSUB NUMSUB redisson_lock__channel:{L}\n");
-    REPLY("[2]", "redisson_lock__channel:{L}", ":1");
+    REPLY("[2]", "redisson_lock__channel:{L}", ":2");
     wire_finished(&w, &query.request, HFI_DONE, HF_OK);
 
     assert_int_equal(hf_list_count(query.list), 1);
@@ -122,6 +123,27 @@ static void inspect_held(void **state)
     assert_int_equal(waiter.pid, 77);
     assert_int_equal(waiter.age_ms, 1000);
     assert_int_equal(waiter.count, 3);
+}
+
+/* What a client announced of an earlier hold is not this one's; and who listens may have gone since. */
+static void inspect_stale(void **state)
+{
+    (void)state;
+    ask(HFI_OP_INSPECT, "L", NULL);
+    wire_commands(&w, COMMANDS);
+    REPLY("[1]", "holdfast:client:" CLIENT_1);
+    wire_commands(&w, COMMANDS);
+    REPLY("[6]", "hold:L", "6 1000 1690000000000 old", "wait:L", "0 1690000000000", "pid", "5");
+    wire_commands(&w, COMMANDS);
+    REPLY("[2]", "[3]", ":29000", CLIENT_1 ":7", "1", ":1690000005000");
+    wire_commands(&w, COMMANDS);
+    REPLY("[2]", "x", ":0");
+    wire_finished(&w, &query.request, HFI_DONE, HF_OK);
+    assert_int_equal(lock_at(0).holder.pid, 5); /* it is that client's all the same */
+    assert_int_equal(lock_at(0).holder.token, 0);
+    assert_string_equal(lock_at(0).holder.label, "");
+    assert_int_equal(lock_at(0).holder.age_ms, -1);
+    assert_int_equal(lock_at(0).waiters, 0);
 }
 
 /* A lock of Redisson's: its uuid and thread, and how often it was entered; its waiters are only counted. */
@@ -232,8 +254,13 @@ static void list_all(void **state)
     (void)state;
     ask(HFI_OP_LIST, NULL, NULL);
     wire_commands(&w, COMMANDS);
-    REPLY("[0]");
+    REPLY("[1]", "holdfast:client:" CLIENT_2);
+    wire_pass(&w, 1900); /* each step has its own time */
+    wire_commands(&w, COMMANDS);
+    REPLY("[2]", "wait:Z", "0 1690000000000"); /* who only listens makes no lock */
     wire_expect(&w, COMMANDS, "SCAN 0 MATCH * COUNT 1000 TYPE hash\n");
+    wire_pass(&w, 1900);
+    assert_false(wire_drops(&w, COMMANDS));
     REPLY("[2]", "17", "[3]", "A", "holdfast:client:" CLIENT_1, "B");
     wire_expect(&w, COMMANDS, "EVALSHA inspect 2 A B\n"); /* our registries are no locks */
     REPLY("[3]", ":0", "[3]", ":1000", CLIENT_1 ":1", "1", ":5000");
@@ -429,6 +456,20 @@ static void noscript(void **state)
     wire_expect(&w, COMMANDS, "EVAL inspect 1 L\n");
     REPLY("[2]", ":0", ":1");
     wire_finished(&w, &query.request, HFI_NOT_DONE, HF_ERR_NOT_FOUND);
+
+    /* The next script of the same query is called by its hash again. */
+    ask(HFI_OP_LIST, NULL, NULL);
+    wire_commands(&w, COMMANDS);
+    REPLY("[0]");
+    wire_commands(&w, COMMANDS);
+    REPLY("[2]", "1", "[1]", "A");
+    wire_commands(&w, COMMANDS);
+    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    wire_expect(&w, COMMANDS, "EVAL inspect 1 A\n");
+    REPLY("[2]", ":0", ":1");
+    wire_commands(&w, COMMANDS);
+    REPLY("[2]", "0", "[1]", "B");
+    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 B\n");
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -570,6 +611,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPEN(inspect_held),
+        OPEN(inspect_stale),
         OPEN(inspect_redissons),
         OPEN(inspect_nothing),
         OPEN(inspect_free),

@@ -38,6 +38,7 @@ void wire_open(struct wire *wire, const char *uri)
     memset(wire, 0, sizeof *wire);
     wire->now = 1000 * HFI_SEC;
     wire->client_id = 70;
+    wire->run_id = "c0ffee";
     wire->identity = (struct hfi_identity){
         .id = WIRE_ID, .host = "host", .user = "user", .program = "prog", .pid = 4711
     };
@@ -268,11 +269,12 @@ static void say_bulk(struct wire *wire, unsigned link, const char *text)
 
 static void answer_greeting(struct wire *wire, unsigned link, const struct command *command)
 {
-    char id[32];
+    char id[32], server[256];
 
+    snprintf(server, sizeof server, INFO_SERVER_OK, wire->run_id);
     if (strcmp(command->argv[0], "INFO") == 0) {
         say_bulk(wire, link,
-                 strcmp(command->argv[1], "server") == 0        ? INFO_SERVER_OK
+                 strcmp(command->argv[1], "server") == 0        ? server
                  : strcmp(command->argv[1], "replication") == 0 ? INFO_REPLICATION_OK
                                                                 : INFO_MEMORY_OK);
     } else if (command->argc == 2 && strcmp(command->argv[1], "ID") == 0) {

@@ -38,6 +38,7 @@ struct wire {
     char text[256 * 1024];
     char warnings[4096];
     unsigned client_id; /* what CLIENT ID says next */
+    const char *run_id; /* of the server */
     struct wire_memory *memory;
 };
 
@@ -73,7 +74,7 @@ void wire_up(struct wire *wire, unsigned link);
 struct hfi_lease *wire_lease(struct wire *wire, const char *name, uint64_t owner);
 struct hfi_watch *wire_watch(struct wire *wire, const char *name);
 
-#define INFO_SERVER_OK      "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+#define INFO_SERVER_OK      "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:%s\r\n"
 #define INFO_REPLICATION_OK "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
 #define INFO_MEMORY_OK      "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
 
