@@ -275,9 +275,10 @@ static void nobody_else_is_killed(void **state)
     wire_commands(&w, COMMANDS);
     wire_lose(&w, COMMANDS);
     wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
-    w.run_id = "decaf";
     send_try("L", 2);
-    wire_up(&w, COMMANDS);
+    wire_connect(&w, COMMANDS);
+    wire_commands(&w, COMMANDS);
+    wire_say(&w, COMMANDS, "+OK\r\n:71\r\n$14\r\nrun_id:decaf\r\n\r\n$-1\r\n$-1\r\n");
     wire_expect(&w, COMMANDS, "EVALSHA acquire 2 L holdfast:token:{ohholh} " OWNER(2) " 30000 1\n");
     assert_int_equal(wire_redis(&w)->kill_id, 0);
 }
