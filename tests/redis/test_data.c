@@ -315,7 +315,7 @@ static void a_registry(void **state)
     assert_int_equal(raw_integer(&server, "EXISTS %s", key), 0);
 }
 
-/* Removed by hand, it comes back with the next heartbeat; and what lasts shorter is never written. */
+/* What lasts only for a moment is never written. */
 static void registry_of_short_holds(void **state)
 {
     hf_client *a = client_open();
@@ -324,6 +324,25 @@ static void registry_of_short_holds(void **state)
     for (int i = 0; i < 20; i++)
         give(take(a, "lock", LONG));
     assert_int_equal(raw_integer(&server, "EXISTS %s", registry_key(a)), 0);
+    hf_close(a);
+}
+
+/* Removed by hand, it comes back with the next heartbeat, and complete. */
+static void a_registry_that_is_removed(void **state)
+{
+    hf_client *a = client_open();
+    hf_hold *one = take(a, "one", LONG), *two = take(a, "two", LONG);
+    const char *key = registry_key(a);
+
+    (void)state;
+    AWAIT(raw_integer(&server, "HEXISTS %s hold:two", key) == 1);
+    raw_do(&server, "DEL %s", key);
+    AWAIT_MS(raw_integer(&server, "HEXISTS %s hold:one", key) == 1 &&
+                 raw_integer(&server, "HEXISTS %s hold:two", key) == 1,
+             15000);
+    assert_in_range(raw_integer(&server, "PTTL %s", key), 20000, 35000);
+    give(one);
+    give(two);
     hf_close(a);
 }
 
@@ -398,6 +417,7 @@ static const struct CMUnitTest TESTS[] = {
     TEST(another_type),
     TEST(a_registry),
     TEST(registry_of_short_holds),
+    TEST(a_registry_that_is_removed),
     TEST(tokens),
     TEST(cost_of_a_pair),
     TEST(cost_of_entering_again),

@@ -148,6 +148,32 @@ static void a_user_of_fewer_rights(void **state)
     raw_do(&server, "ACL DELUSER fewer");
 }
 
+/* Nor may it speak or listen: what it gives back is given back, and its waiters look once in a while. */
+static void a_user_without_channels(void **state)
+{
+    char uri[64];
+    hf_client *a, *b;
+    hf_hold *hold;
+    struct taker taker;
+
+    (void)state;
+    raw_do(&server, "ACL SETUSER mute on >s3cret" RIGHTS " resetchannels");
+    snprintf(uri, sizeof uri, "redis://mute:s3cret@127.0.0.1:%d", server.port);
+    a = client_of(uri, TRACED());
+    b = client_of(uri, TRACED(.poll_ms = 200));
+    hold = take(a, "job:1", LONG);
+    taker_start(&taker, b, "job:1", LONG);
+    nap_ms(50);
+    assert_false(taker_done(&taker));
+    give(hold);
+    assert_int_equal(taker_join(&taker), HF_OK);
+    give(taker.hold);
+    assert_int_equal(raw_integer(&server, "EXISTS job:1"), 0);
+    hf_close(a);
+    hf_close(b);
+    raw_do(&server, "ACL DELUSER mute");
+}
+
 /* The password changes while something is held, and connections end. */
 static void a_password_that_changes(void **state)
 {
@@ -525,6 +551,7 @@ static const struct CMUnitTest TESTS[] = {
     TEST(a_needless_password),
     TEST(a_user_of_few_rights),
     TEST(a_user_of_fewer_rights),
+    TEST(a_user_without_channels),
     TEST(a_password_that_changes),
     TEST(a_database),
     TEST(a_name),

@@ -14,5 +14,5 @@ end
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
     return 0
 end
-redis.call('PUBLISH', KEYS[2], ARGV[2])
+redis.pcall('PUBLISH', KEYS[2], ARGV[2]) -- what is done is done, also when this is denied
 return 1

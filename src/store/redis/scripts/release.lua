@@ -9,4 +9,6 @@
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
     return -1
 end
-return redis.call('PUBLISH', KEYS[2], ARGV[2])
+-- What is done is done, also for a user who may not publish there.
+local told = redis.pcall('PUBLISH', KEYS[2], ARGV[2])
+return type(told) == 'number' and told or 0
