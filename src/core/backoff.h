@@ -6,6 +6,8 @@
 #ifndef HFI_CORE_BACKOFF_H
 #define HFI_CORE_BACKOFF_H
 
+#include <limits.h>
+
 #include "base/random.h"
 #include "base/time.h"
 
@@ -28,7 +30,7 @@ static inline hfi_time hfi_backoff_next(struct hfi_backoff *backoff, struct hfi_
         bound *= 2;
     if (bound > most)
         bound = most;
-    else
+    if (backoff->failures < UINT_MAX)
         backoff->failures++;
     return 1 + hfi_random_below(random, bound);
 }

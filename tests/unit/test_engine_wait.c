@@ -701,6 +701,7 @@ static void refusals_are_waited_out(void **state)
 
     (void)state;
     s.deaf = true;
+    s.deaf = true;
     acquire(&s, 'A', "L", HOW());
     for (int i = 0; i < 40; i++) {
         hfi_time before = s.now;
@@ -715,6 +716,71 @@ static void refusals_are_waited_out(void **state)
     }
     assert_in_range(longest, 800 * HFI_MSEC, 1000 * HFI_MSEC);
     busy(&s, "try L#1", 30000);
+}
+
+/* People hear that it is waited for, once, until the store has answered again. */
+static void told_once_that_it_is_waited_for(void **state)
+{
+    (void)state;
+    s.engine.config.poll_ns = 10 * HFI_MSEC; /* shorter than the first pause, too */
+    acquire(&s, 'A', "L", HOW());
+    for (int i = 0; i < 2; i++) {
+        hush(&s);
+        refused(&s, "try L#1", HF_ERR_STORE_FULL);
+        expect(&s, "L#1 TRYING -> IDLE\n"
+                   "warning: waiting for 'L' goes on although the store is out of memory or disk "
+                   "space\n");
+        for (int k = 0; k < 5; k++) {
+            pass(&s, 10);
+            hush(&s);
+            refused(&s, "try L#1", HF_ERR_UNREACHABLE);
+            expect(&s, "L#1 TRYING -> IDLE\n");
+        }
+        pass(&s, 10);
+        busy(&s, "try L#1", 30000);
+        if (is_pending(&s, "watch L"))
+            done(&s, "watch L");
+        else
+            pass(&s, 10);
+    }
+}
+
+/* What this process lacks is told at once. */
+static void a_lack_of_our_own(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    hush(&s);
+    refused(&s, "try L#1", HF_ERR_NO_MEMORY);
+    expect(&s, "L#1 TRYING -> IDLE\n"
+               "A: NO_MEMORY\n");
+    acquire(&s, 'A', "L", HOW());
+    hush(&s);
+    refused(&s, "try L#2", HF_ERR_SYSTEM);
+    expect(&s, "L#2 TRYING -> IDLE\n"
+               "A: SYSTEM\n");
+}
+
+/* A waiter joins a try that takes no ticket: it does not sleep without one. */
+static void joins_a_try_without_a_ticket(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    busy_with_ticket(&s, "try L#1", 30000);
+    done(&s, "watch L");
+    busy_with_ticket(&s, "try L#1", 30000);
+    cancel(&s, 'A'); /* the watch lingers */
+    done(&s, "leave L");
+    acquire(&s, 'B', "L", HOW(.wait_ms = -1));
+    assert_false(hfi_request_lease(s.pending[0])->queue);
+    acquire(&s, 'C', "L", HOW());
+    hush(&s);
+    busy(&s, "try L#2", 30000);
+    expect(&s, "L#2 TRYING -> IDLE\n"
+               "L#3 IDLE -> TRYING\n"
+               "try L#3 30000\n"
+               "B: BUSY\n");
+    assert_true(hfi_request_lease(s.pending[0])->queue);
 }
 
 /* The store works again: who pauses tries at once. */
@@ -765,6 +831,7 @@ static void once_is_refused(void **state)
     hush(&s);
     refused(&s, "try L#1", HF_ERR_UNREACHABLE);
     expect(&s, "L#1 TRYING -> IDLE\n"
+               "warning: waiting for 'L' goes on although the store cannot be reached\n"
                "A: UNREACHABLE\n");
     pass(&s, 20);
     expect(&s, "L#2 IDLE -> TRYING\n"
@@ -910,6 +977,9 @@ int main(void)
         STAGED(already_is_no_grant),
         STAGED(granted_too_late),
         STAGED(refusals_are_waited_out),
+        STAGED(told_once_that_it_is_waited_for),
+        STAGED(a_lack_of_our_own),
+        STAGED(joins_a_try_without_a_ticket),
         STAGED(restored_ends_the_pause),
         STAGED(fatal_refusals_end_all),
         STAGED(once_is_refused),
