@@ -701,7 +701,6 @@ static void refusals_are_waited_out(void **state)
 
     (void)state;
     s.deaf = true;
-    s.deaf = true;
     acquire(&s, 'A', "L", HOW());
     for (int i = 0; i < 40; i++) {
         hfi_time before = s.now;
@@ -825,7 +824,6 @@ static void fatal_refusals_end_all(void **state)
 static void once_is_refused(void **state)
 {
     (void)state;
-    s.deaf = true;
     acquire(&s, 'A', "L", HOW(.wait_ms = -1));
     acquire(&s, 'B', "L", HOW());
     hush(&s);
