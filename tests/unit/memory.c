@@ -70,11 +70,6 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t number, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *old);
-void *malloc(size_t size);
-void *calloc(size_t number, size_t size);
-void *realloc(void *old, size_t size);
-void free(void *old);
-char *strdup(const char *text);
 
 static void *counted(void *block)
 {

@@ -15,7 +15,7 @@ static int name_of(const char *name)
     return -1;
 }
 
-static bool is_watch(uint8_t op)
+static bool is_watch(unsigned op)
 {
     return op == HFI_OP_WATCH || op == HFI_OP_UNWATCH || op == HFI_OP_LEAVE;
 }
