@@ -17,7 +17,7 @@ void sim_ask_wake(struct sim_ask *ask)
 
     if (!ask->waited)
         return; /* it runs, or looks by itself */
-    at = process->sim->world.now + sim_process_lateness(process);
+    at = sim_process_late(process, process->sim->world.now);
     if (!sim_timer_is_set(&ask->timer) || at < ask->timer.at)
         sim_at(&process->sim->world, &ask->timer, at);
 }
@@ -31,14 +31,14 @@ static void come_back(struct sim_ask *ask, int result)
     sim_check_returned(ask);
 }
 
-static void begin(struct sim_ask *ask, enum sim_ask_kind kind, hfi_time now)
+static void begin(struct sim_ask *ask, enum sim_ask_kind kind)
 {
     ask->kind = kind;
     ask->done = ask->waited = ask->called = ask->was_cancelled = false;
     ask->in_progress = true;
     ask->begun = ask->process->sim->world.now;
-    ask->begun_local = now;
-    ask->stopped_before = ask->process->stopped_ns;
+    ask->begun_local = sim_process_now(ask->process);
+    ask->stopped_before = sim_process_excuse(ask->process);
     ask->process->inside++;
 }
 
@@ -159,7 +159,7 @@ bool sim_acquire(struct sim_ask *ask, hfi_time now)
 {
     struct sim_process *process = ask->process;
 
-    begin(ask, SIM_ASK_ACQUIRE, now);
+    begin(ask, SIM_ASK_ACQUIRE);
     if (process->life != SIM_LIFE_RUNNING) {
         come_back(ask, HF_ERR_CLOSED);
         return true;
@@ -185,8 +185,8 @@ void sim_acquire_start(struct sim_ask *ask, hfi_time now)
 
     ask->kind = SIM_ASK_ACQUIRE;
     ask->begun = process->sim->world.now;
-    ask->begun_local = now;
-    ask->stopped_before = process->stopped_ns;
+    ask->begun_local = sim_process_now(ask->process);
+    ask->stopped_before = sim_process_excuse(process);
     ask->was_cancelled = false;
     if (process->life != SIM_LIFE_RUNNING || !take_label(ask)) {
         ask->result = HF_ERR_CLOSED;
@@ -247,7 +247,7 @@ bool sim_release(struct sim_ask *ask, hfi_time now, struct sim_handle *handle)
 {
     struct sim_process *process = ask->process;
 
-    begin(ask, SIM_ASK_RELEASE, now);
+    begin(ask, SIM_ASK_RELEASE);
     ask->handle = handle;
     if (process->life == SIM_LIFE_CLOSED) {
         come_back(ask, drop(handle));
@@ -289,7 +289,7 @@ bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle)
 {
     struct sim_process *process = ask->process;
 
-    begin(ask, SIM_ASK_VERIFY, now);
+    begin(ask, SIM_ASK_VERIFY);
     ask->handle = handle;
     if (process->life != SIM_LIFE_RUNNING || sim_handle_state(handle) == HF_LOST) {
         come_back(ask, process->life == SIM_LIFE_RUNNING ? HF_ERR_LOST : HF_ERR_CLOSED);
@@ -311,7 +311,7 @@ bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle)
 
 void sim_query(struct sim_ask *ask, hfi_time now, enum hfi_op op, struct hfi_query *query)
 {
-    begin(ask, SIM_ASK_QUERY, now);
+    begin(ask, SIM_ASK_QUERY);
     ask->query = query;
     ask->waited = true;
     if (ask->process->life != SIM_LIFE_RUNNING) {
@@ -332,7 +332,7 @@ void sim_close(struct sim_ask *ask, hfi_time now)
 {
     struct sim_process *process = ask->process;
 
-    begin(ask, SIM_ASK_CLOSE, now);
+    begin(ask, SIM_ASK_CLOSE);
     ask->waited = true;
     process->life = SIM_LIFE_CLOSING;
     process->closer = ask;

@@ -166,18 +166,24 @@ static struct sim_claim *claim_of_hold(const struct sim_process *process,
     return NULL;
 }
 
+/* The store has lost its counters, and its clock went back: nothing is promised of tokens. */
+static bool may_shrink(const struct sim *sim, const struct sim_lock *lock)
+{
+    const struct sim_server *server = sim_service_server(sim, lock->service);
+
+    return !sim->plan.library && server->lost_data && server->stepped_back && !sim->options->strict;
+}
+
 static void check_token(struct sim_claim *claim)
 {
     struct sim *sim = claim->process->sim;
-    const struct sim_server *server = sim_service_server(sim, claim->lock->service);
-    bool may_shrink =
-        !sim->plan.library && server->lost_data && server->stepped_back && !sim->options->strict;
+    bool excused = may_shrink(sim, claim->lock);
 
-    if (claim->token <= claim->lock->token && !is_excused(claim) && !may_shrink)
+    if (claim->token <= claim->lock->token && !is_excused(claim) && !excused)
         sim_violated(&sim->world, "tokens", "p%u has %s with token %llu after token %llu",
                      claim->process->index, claim->lock->name, (unsigned long long)claim->token,
                      (unsigned long long)claim->lock->token);
-    if (claim->token > claim->lock->token || may_shrink)
+    if (claim->token > claim->lock->token || excused)
         claim->lock->token = claim->token;
 }
 
@@ -294,32 +300,31 @@ void sim_check_drained(struct sim_process *process)
 
 static void take_out(struct sim_claim *claim)
 {
+    if (claim->out)
+        return;
+    claim->out = true;
     DL_DELETE(claim->process->claims, claim);
     DL_DELETE2(claim->lock->claims, claim, lock_prev, lock_next);
 }
 
 void sim_check_releasing(struct sim_handle *handle)
 {
-    struct sim_claim *claim = handle->claim;
+    struct sim_claim *claim = handle->claim, *other;
 
     claim->over |= !sim_claim_is_valid(claim);
     claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
     sim_say(world_of(claim->process), "p%u gives %s back%s", claim->process->index,
             claim->lock->name, claim->over ? ", which is over" : "");
     take_out(claim);
-    if (!claim->inner && claim->hold->handles && claim->hold->handles->next) {
-        struct sim_claim *other; /* the outermost goes first: the next one stands for the hold */
-
-        DL_FOREACH (claim->process->claims, other) {
-            if (other->hold != claim->hold)
-                continue;
-            other->inner = false;
-            other->over = claim->over;
-            other->deadline_ns = claim->deadline_ns;
-            other->ceiling_ns = claim->ceiling_ns;
-            break;
-        }
-    }
+    if (claim->inner)
+        return;
+    other = claim_of_hold(claim->process, claim->hold);
+    if (!other)
+        return;
+    other->inner = false; /* the outermost goes first: the next one stands for the hold */
+    other->over = claim->over;
+    other->deadline_ns = claim->deadline_ns;
+    other->ceiling_ns = claim->ceiling_ns;
 }
 
 void sim_check_released(struct sim_process *process, struct sim_handle *handle, int result)
@@ -374,7 +379,8 @@ void sim_check_excuse(struct sim_process *process, uint64_t number)
 
 void sim_check_write(struct sim *sim, struct sim_lock *lock, uint64_t token, uint64_t claim)
 {
-    if (token == lock->fenced_token && claim != lock->fenced_claim && lock->fenced_claim)
+    if (token == lock->fenced_token && claim != lock->fenced_claim && lock->fenced_claim &&
+        !may_shrink(sim, lock))
         sim_violated(&sim->world, "fence", "%s: writes of two claims came with the same token %llu",
                      lock->name, (unsigned long long)token);
 }

@@ -116,6 +116,19 @@ static void submit_renewal(struct sim_process *process, const struct hfi_renewal
     }
 }
 
+/* When a request was asked for, and what excuse there was then. */
+static void note_pending(struct sim_process *process, hfi_time now,
+                         const struct hfi_request *request)
+{
+    for (unsigned i = 0; i < SIM_PENDING_MAX; i++) {
+        if (process->pending[i].request)
+            continue;
+        process->pending[i].request = request;
+        process->pending[i].excuse = sim_process_excuse_at(process, now);
+        return;
+    }
+}
+
 void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_request *request)
 {
     sim_mix(world_of(process), request->op ^ now);
@@ -125,6 +138,7 @@ void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_r
         make_owner(process, hfi_request_lease(request)->owner)->released = true;
     else if (request->op == HFI_OP_RENEW)
         submit_renewal(process, hfi_request_renewal(request));
+    note_pending(process, now, request);
     sim_check_asked(process, now, request, 1);
 }
 
@@ -183,13 +197,27 @@ static void renewal_finished(struct sim_process *process, const struct hfi_renew
     }
 }
 
-static void check_in_time(const struct sim_process *process, hfi_time now,
+/* For how long the process was kept from running since; a long time, when that is not known. */
+static hfi_time excuse_since(struct sim_process *process, const struct hfi_request *request)
+{
+    for (unsigned i = 0; i < SIM_PENDING_MAX; i++) {
+        if (process->pending[i].request != request)
+            continue;
+        process->pending[i].request = NULL;
+        return process->stopped_ns - process->pending[i].excuse;
+    }
+    return 3600 * HFI_SEC;
+}
+
+static void check_in_time(struct sim_process *process, hfi_time now,
                           const struct hfi_request *request)
 {
-    hfi_time slack = 4 * process->late_ns + process->sim->plan.connect_timeout_ns / 8 + HFI_MSEC;
+    hfi_time slack = excuse_since(process, request);
 
-    if (!process->is_wire || request->deadline_ns == HF_TIME_NEVER || process->stopped_ns)
-        return; /* one that was stopped meanwhile has an excuse */
+    slack += slack / 8 + 4 * HFI_MSEC;
+
+    if (!process->is_wire || request->deadline_ns == HF_TIME_NEVER || request->op >= HFI_OP_LIST)
+        return; /* what people ask for has more time with each of its steps */
     if (now > hfi_time_add(request->deadline_ns, slack))
         sim_violated(&process->sim->world, "in time",
                      "p%u: a request (%u) is finished %.3f ms after its deadline", process->index,
@@ -303,10 +331,8 @@ static void for_each_lock(struct sim_server *server,
 
 static void remember(struct sim *sim, struct sim_lock *lock)
 {
-    hfi_time until;
-
     lock->before = NULL;
-    if (!sim_store_holder(sim, lock, &lock->before, &lock->before_owner, &until))
+    if (!sim_store_holder(sim, lock, &lock->before, &lock->before_owner, &lock->before_until))
         lock->before = NULL;
 }
 
@@ -318,7 +344,9 @@ static void compare(struct sim *sim, struct sim_lock *lock)
 
     if (!sim_store_holder(sim, lock, &now, &owner, &until))
         now = NULL;
-    if (lock->before && (lock->before != now || lock->before_owner != owner))
+    /* A renewal can be lost, too. */
+    if (lock->before &&
+        (lock->before != now || lock->before_owner != owner || until < lock->before_until))
         sim_check_excuse(lock->before, lock->before_owner);
     sim_check_lock_changed(lock, until);
 }

@@ -207,8 +207,8 @@ void sim_check_replayed(struct sim_server *server, struct sim_lock *lock,
             process->index, (unsigned long long)number, lock->name, reply.at);
     if (strncmp(reply.at, "*3\r\n:1\r\n", 8) == 0)
         owner->granted_there = true;
-    if (is_holder && reply.at[0] == '*' &&
-        (server->redis.wrote || strncmp(reply.at, "*1\r\n:2", 7)))
+    if (is_holder && !owner->released && reply.at[0] == '*' &&
+        (server->redis.wrote || strncmp(reply.at, "*1\r\n:2", 6)))
         sim_violated(&server->sim->world, "replayed",
                      "s%u: the holder's try, sent again, is answered by %s", server->index,
                      reply.at);

@@ -52,8 +52,8 @@ static bool was_busy(const struct sim_ask *ask)
     const struct sim_lock *lock = &sim->lock[ask->lock];
     hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns);
 
-    if (!ask->before.once && !is_calm(sim))
-        return true;
+    if (sim->outside || (!ask->before.once && !is_calm(sim)))
+        return true; /* what the store lost, processes may still believe in */
     if (!ask->before.once && lock->busy_until + before >= ask->begun)
         return true;
     return lock->held_until >= ask->begun || lock->busy_until >= ask->begun;
@@ -68,17 +68,17 @@ static void check_bounded(const struct sim_ask *ask)
     const struct sim_process *process = ask->process;
     const struct sim_plan *plan = &process->sim->plan;
     hfi_time took = sim_process_now(process) - ask->begun_local;
-    hfi_time slack =
-        4 * process->late_ns + 2 * HFI_MSEC + process->stopped_ns - ask->stopped_before;
+    hfi_time slack = 4 * HFI_MSEC + took / 8 + process->stopped_ns - ask->stopped_before;
     hfi_time most = ask->before.wait_ns;
 
     if (ask->before.once)
         most = 3 * plan->op_timeout_ns + 2 * plan->connect_timeout_ns;
     if (plan->library || ask->kind != SIM_ASK_ACQUIRE || took <= hfi_time_add(most, slack))
         return;
-    sim_violated(world_of(process), "bounded", "p%u waited %.3f ms for %s instead of %.3f ms",
+    sim_violated(world_of(process), "bounded",
+                 "p%u waited %.3f ms for %s instead of %.3f ms, with an excuse of %.3f ms",
                  process->index, (double)took / 1e6, process->sim->lock[ask->lock].name,
-                 (double)most / 1e6);
+                 (double)most / 1e6, (double)slack / 1e6);
 }
 
 static void check_truth(const struct sim_ask *ask)
@@ -166,7 +166,7 @@ void sim_check_asked(struct sim_process *process, hfi_time now, struct hfi_reque
         return;
     gauge->pending += (unsigned)by;
     gauge->active_ns = now;
-    gauge->stopped_ns = process->stopped_ns;
+    gauge->stopped_ns = sim_process_excuse_at(process, now);
 }
 
 static const struct hfi_gate *find_gate(const struct sim_process *process,
@@ -183,11 +183,12 @@ static void check_sleep(struct sim_process *process, const struct sim_lock *lock
     struct sim_gauge *gauge = &process->gauges[lock->index];
     const struct hfi_gate *gate = find_gate(process, lock);
     hfi_time now = sim_process_now(process);
-    hfi_time slack = 4 * process->late_ns + 2 * HFI_MSEC + process->stopped_ns - gauge->stopped_ns;
+    hfi_time slack =
+        4 * HFI_MSEC + (now - gauge->active_ns) / 8 + process->stopped_ns - gauge->stopped_ns;
 
     if (!gate || !gate->queue || gate->hold || gauge->pending > 0) {
         gauge->active_ns = now;
-        gauge->stopped_ns = process->stopped_ns;
+        gauge->stopped_ns = sim_process_excuse(process);
     } else if (now - gauge->active_ns > process->sim->plan.poll_ns + slack) {
         sim_violated(world_of(process), "sleeping",
                      "p%u waits for %s and has not looked for %.3f ms", process->index, lock->name,

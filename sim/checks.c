@@ -37,6 +37,7 @@ void sim_check_started(struct sim_process *process)
     if (owners->room)
         memset(owners->at, 0, owners->room * sizeof *owners->at);
     owners->highest = 0;
+    memset(process->pending, 0, sizeof process->pending);
     memset(process->gauges, 0, process->sim->plan.locks * sizeof *process->gauges);
 }
 

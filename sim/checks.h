@@ -60,6 +60,7 @@ struct sim_claim {
     bool lost;
     bool told; /* of the loss */
     bool excused;
+    bool out; /* it has ended: in no list any more */
 };
 
 /* A lock as one process waits for it. */

@@ -158,13 +158,10 @@ static void heal_network(struct sim *sim)
 static void heal_processes(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->plan.processes; i++) {
-        struct sim_process *process = &sim->process[i];
-
-        process->stop_armed = 0;
-        process->stopped_until = hfi_time_min(process->stopped_until, sim->world.now);
-        process->late_ns = HFI_MSEC;
-        process->memory.refusing = 0;
+        sim_process_hurry(&sim->process[i]);
+        sim->process[i].memory.refusing = 0;
     }
+    sim_workload_hurry(sim);
     sim->plan.slow_sends = false;
 }
 
@@ -179,6 +176,14 @@ void sim_faults_heal(struct sim *sim)
             continue;
         fault->ended = true;
         sim_fault_end(fault);
+    }
+    for (unsigned i = 0; i < sim->plan.locks && !sim->plan.library; i++) {
+        struct sim_server *server = sim_service_server(sim, sim->lock[i].service);
+        const struct sim_key *key =
+            sim_redis_find(&server->redis, sim->plan.db, sim->lock[i].name, sim->lock[i].len);
+
+        if (key && key->type == SIM_REDIS_STRING) /* a loss of data has brought it back */
+            sim_redis_do(&server->redis, NULL, "DEL %s", sim->lock[i].name);
     }
     heal_network(sim);
     heal_processes(sim);

@@ -283,6 +283,7 @@ static void do_stop_server(struct sim_fault *fault)
 static void kill_server(struct sim_fault *fault)
 {
     choose_server(fault);
+    fault->duration += 20 * HFI_MSEC; /* no server starts sooner */
     if (fault->server->up)
         sim_server_kill(fault->server, sim_below(&fault->random, 3) == 0);
     else
@@ -354,9 +355,13 @@ static void do_cut_subscribers(struct sim_fault *fault)
 
 static void do_step_back(struct sim_fault *fault)
 {
+    hfi_time by;
+
     choose_server(fault);
-    sim_server_step_clock(fault->server, -(int64_t)(1 + fault->duration));
-    sim_check_lost(fault->server); /* leases last longer */
+    by = hfi_time_min(fault->duration, 3 * (hfi_time)fault->sim->plan.ttl_ms * HFI_MSEC) + 1;
+    fault->sim->stepped_ns += by; /* leases last longer */
+    sim_server_step_clock(fault->server, -(int64_t)by);
+    sim_check_lost(fault->server);
 }
 
 /* Some proxy, say, sends an old try again. */
@@ -430,9 +435,14 @@ static void do_overwrite(struct sim_fault *fault)
 
 static void end_overwrite(struct sim_fault *fault)
 {
+    const char *failing;
+
     fault->server = sim_service_server(fault->sim, fault->lock->service);
     sim_server_wall_us(fault->server);
+    failing = fault->server->redis.failing;
+    fault->server->redis.failing = NULL; /* whoever did it cleans up, sooner or later */
     sim_redis_do(&fault->server->redis, NULL, "DEL %s", fault->lock->name);
+    fault->server->redis.failing = failing;
 }
 
 static void do_evict(struct sim_fault *fault)
@@ -506,6 +516,7 @@ void sim_fault_begin(struct sim_fault *fault)
 {
     sim_say(&fault->sim->world, "fault %u: %s for %.3f ms", fault->index,
             sim_fault_name(fault->kind), (double)fault->duration / 1e6);
+    fault->sim->outside |= !sim_fault_is_inside(fault->kind);
     DO[fault->kind].begin(fault);
     if (fault->server && fault->server->up)
         sim_server_flush(fault->server);

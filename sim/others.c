@@ -14,6 +14,10 @@
 #define FOREIGN    "6b1d8f0e-aaaa-4bbb-8ccc-ffff00000000:77" /* no process of ours has such an id */
 #define FOREIGNERS 2
 
+#define TAKE "redis.call('HINCRBY',KEYS[1],ARGV[1],1)redis.call('PEXPIRE',KEYS[1],ARGV[2])"
+#define TAKE_WRITE                                                                                 \
+    "redis.call('HSET',KEYS[1],'mode','write',ARGV[1],'1')redis.call('PEXPIRE',KEYS[1],ARGV[2])"
+
 enum foreign_kind { FOREIGN_LOCK, FOREIGN_SPIN, FOREIGN_WRITE, FOREIGN_KINDS };
 
 struct foreigner {
@@ -67,10 +71,10 @@ static void take(struct foreigner *who, struct sim_lock *lock)
     if (sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
         return;
     if (who->kind == FOREIGN_WRITE)
-        sim_redis_do(redis, NULL, "HSET %s mode write %s:write 1", lock->name, FOREIGN);
+        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s:write %u", TAKE_WRITE, lock->name, FOREIGN,
+                     lock->ttl_ms);
     else
-        sim_redis_do(redis, NULL, "HINCRBY %s %s 1", lock->name, FOREIGN);
-    sim_redis_do(redis, NULL, "PEXPIRE %s %u", lock->name, lock->ttl_ms);
+        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s %u", TAKE, lock->name, FOREIGN, lock->ttl_ms);
     sim_say(&who->sim->world, "another client takes %s", lock->name);
     who->lock = lock;
 }

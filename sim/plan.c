@@ -81,7 +81,11 @@ static void draw_programs(struct sim_plan *plan, struct hfi_random *random)
 
 static void draw_network(struct sim_plan *plan, struct hfi_random *random)
 {
+    hfi_time ttl = plan->ttl_ms * HFI_MSEC;
+
     plan->base_ns = PICK(random, 5, 20, 50, 200, 1000) * HFI_USEC;
+    if (plan->profile == SIM_CALM) /* else a request may not be answered in time without a fault */
+        plan->base_ns = hfi_time_min(plan->base_ns, ttl / 1000);
     plan->jitter_ns = plan->base_ns * PICK(random, 0, 1, 4);
     plan->late_ns = HFI_MSEC;
     plan->drift_ppm = DRIFT_INSIDE;

@@ -37,11 +37,11 @@ void sim_process_stop(struct sim_process *process, hfi_time duration)
     sim_say(world, "p%u stopped for %.3f ms", process->index, (double)duration / 1e6);
     if (until <= stopped_until(process))
         return;
-    process->stopped_ns += until - hfi_time_max(world->now, stopped_until(process));
+    process->stopped_ns += until - world->now;
     process->stopped_until = until;
 }
 
-hfi_time sim_process_lateness(struct sim_process *process)
+static hfi_time lateness(struct sim_process *process)
 {
     struct hfi_random *random = &process->random;
     uint64_t dice = sim_below(random, 64);
@@ -51,6 +51,58 @@ hfi_time sim_process_lateness(struct sim_process *process)
     if (dice < 63)
         return sim_below(random, 60 * HFI_USEC);
     return sim_below(random, process->late_ns + 1);
+}
+
+hfi_time sim_process_late(struct sim_process *process, hfi_time at)
+{
+    hfi_time late = lateness(process);
+
+    if (late > 100 * HFI_USEC) {
+        process->stopped_ns += late;
+        process->late_until = hfi_time_max(process->late_until, at + late);
+    }
+    return at + late;
+}
+
+hfi_time sim_process_slow(struct sim_process *process, hfi_time at)
+{
+    hfi_time late = sim_below(&process->random, process->late_ns + 1);
+
+    process->stopped_ns += late;
+    process->late_until = hfi_time_max(process->late_until, at + late);
+    return at + late;
+}
+
+hfi_time sim_process_excuse_at(const struct sim_process *process, hfi_time now)
+{
+    return sim_process_excuse(process) - (sim_process_now(process) - now);
+}
+
+void sim_process_hurry(struct sim_process *process)
+{
+    struct sim_world *world = &process->sim->world;
+    struct sim_timer *timers[] = { &process->wake,           &process->loop,
+                                   &process->work,           &process->socket[0].read,
+                                   &process->socket[1].read, &process->socket[0].write,
+                                   &process->socket[1].write };
+
+    process->stop_armed = 0;
+    process->stopped_until = hfi_time_min(process->stopped_until, world->now);
+    process->late_until = world->now;
+    process->late_ns = HFI_MSEC;
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
+        if (timers[i] != &process->wake && sim_timer_is_set(timers[i]))
+            sim_at(world, timers[i], world->now);
+    if (sim_timer_is_set(&process->wake))
+        sim_at(world, &process->wake, world->now);
+}
+
+hfi_time sim_process_excuse(const struct sim_process *process)
+{
+    hfi_time now = process->sim->world.now;
+
+    return process->stopped_ns -
+           hfi_time_until(now, hfi_time_max(process->late_until, stopped_until(process)));
 }
 
 /* It is stopped now, perhaps after it has read the clock and before it acts on what it has read. */

@@ -119,6 +119,14 @@ struct sim_socket {
     struct sim_timer read, write;
 };
 
+#define SIM_PENDING_MAX 64
+
+/* A request at the store, for check_owner.c. */
+struct sim_pending {
+    const struct hfi_request *request;
+    hfi_time excuse;
+};
+
 struct sim_process {
     struct sim *sim;
     unsigned index, service;
@@ -137,7 +145,8 @@ struct sim_process {
 
     /* Stopping */
     hfi_time stopped_until;  /* true time */
-    hfi_time stopped_ns;     /* all in all, the host's included */
+    hfi_time stopped_ns;     /* all in all, and how late threads were */
+    hfi_time late_until;     /* some thread that was late runs then */
     hfi_time stop_armed;     /* it will be stopped for so long in one of the next steps */
     struct sim_timer *stale; /* the step that read the clock before it was stopped */
     hfi_time stale_now;
@@ -164,9 +173,10 @@ struct sim_process {
     struct sim_timer work;
 
     struct sim_owners *owners; /* check_owner.c */
-    struct sim_claim *claims;  /* check_claim.c */
-    struct sim_gauge *gauges;  /* check_wait.c: one for each lock */
-    bool checking;             /* it is being ended by the simulator: nothing is checked */
+    struct sim_pending pending[SIM_PENDING_MAX];
+    struct sim_claim *claims; /* check_claim.c */
+    struct sim_gauge *gauges; /* check_wait.c: one for each lock */
+    bool checking;            /* it is being ended by the simulator: nothing is checked */
 };
 
 /* process.c */
@@ -184,8 +194,17 @@ hfi_time sim_process_now(const struct sim_process *process);
  * later). From here on memory is taken on its account, until sim_process_leave(). */
 bool sim_process_enter(struct sim_process *process, struct sim_timer *timer, hfi_time *ret_now);
 void sim_process_leave(struct sim_process *process);
-/* How late a thread runs that is to run now. */
-hfi_time sim_process_lateness(struct sim_process *process);
+/* When a thread runs that is to run at `at`. */
+hfi_time sim_process_late(struct sim_process *process, hfi_time at);
+/* Likewise, of one that is slow. */
+hfi_time sim_process_slow(struct sim_process *process, hfi_time at);
+/* A measure of how long the process was kept from running: what took longer than it should have since an earlier
+ * time has the difference as an excuse. */
+hfi_time sim_process_excuse(const struct sim_process *process);
+/* Likewise, for a step that reads `now`. */
+hfi_time sim_process_excuse_at(const struct sim_process *process, hfi_time now);
+/* Whatever kept it from running is over. */
+void sim_process_hurry(struct sim_process *process);
 
 /* pump.c */
 void sim_feed(struct sim_process *process, hfi_time now, const struct hfi_input *input);

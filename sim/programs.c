@@ -163,6 +163,20 @@ bool sim_workload_is_drained(struct sim *sim)
     return sim_others_are_done(sim);
 }
 
+void sim_workload_hurry(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->plan.processes; i++) {
+        struct sim_program *program = &sim->threads->program[i];
+
+        for (unsigned t = 0; t < sim->plan.threads; t++) {
+            struct sim_timer *timer = &program->thread[t].ask.timer;
+
+            if (sim_timer_is_set(timer))
+                sim_at(&sim->world, timer, sim->world.now);
+        }
+    }
+}
+
 void sim_workload_close_some(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->plan.processes; i += 2)

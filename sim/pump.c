@@ -14,7 +14,8 @@
 static void signal_loop(struct sim_process *process)
 {
     if (process->has_loop && !sim_timer_is_set(&process->loop))
-        sim_after(&process->sim->world, &process->loop, sim_process_lateness(process));
+        sim_at(&process->sim->world, &process->loop,
+               sim_process_late(process, process->sim->world.now));
 }
 
 static void deliver_acquire(struct sim_process *process, struct hfi_waiter *waiter)
@@ -164,7 +165,7 @@ void sim_rearm(struct sim_process *process)
         return;
     process->wakes_ns = at;
     sim_at(&process->sim->world, &process->wake,
-           sim_clock_when(&process->host->clock, at) + sim_process_lateness(process));
+           sim_process_late(process, sim_clock_when(&process->host->clock, at)));
 }
 
 void sim_pump(struct sim_process *process, hfi_time now)

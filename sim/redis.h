@@ -125,6 +125,7 @@ struct sim_redis_hooks {
 
 struct sim_redis {
     const char *version, *password, *policy;
+    char run_id[41];    /* each start has another one */
     bool deny_kill;     /* CLIENT KILL is not permitted */
     bool out_of_memory; /* and nothing can be evicted */
     bool is_replica;

@@ -315,8 +315,9 @@ static void run_info(struct sim_call *call)
     struct sim_text text = { 0 };
 
     if (all || sim_arg_is(&call->argv[1], "server"))
-        sim_text_format(&text, "# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\n",
-                        redis->version);
+        sim_text_format(&text,
+                        "# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nrun_id:%s\r\n",
+                        redis->version, redis->run_id);
     if (all || sim_arg_is(&call->argv[1], "memory"))
         sim_text_format(&text, "# Memory\r\nmaxmemory:%d\r\nmaxmemory_policy:%s\r\n",
                         redis->out_of_memory, redis->policy);

@@ -72,6 +72,8 @@ static void make_servers(struct sim *sim)
         } else {
             sim->service[server->service].primary->replica = server;
             server->redis.is_replica = true;
+            server->clock.base_local = sim->server[server->service].clock.base_local +
+                                       sim_below(&server->random, 100 * HFI_MSEC);
         }
     }
 }
@@ -124,7 +126,7 @@ static bool run_healed(struct sim *sim)
         return false;
     sim->phase = SIM_PHASE_DRAIN;
     sim_workload_drain(sim);
-    limit = sim->world.now + DRAIN_NS + 4 * (hfi_time)sim->plan.ttl_ms * HFI_MSEC;
+    limit = sim->world.now + DRAIN_NS + sim->stepped_ns + 4 * (hfi_time)sim->plan.ttl_ms * HFI_MSEC;
     while (!sim_workload_is_drained(sim)) {
         if (!run_for(sim, CHUNK_NS))
             return false;
@@ -141,7 +143,7 @@ static bool run_quiet(struct sim *sim)
 {
     sim->phase = SIM_PHASE_QUIET;
     sim_workload_close_some(sim);
-    if (!run_for(sim, QUIET_NS + 2 * (hfi_time)sim->plan.ttl_ms * HFI_MSEC))
+    if (!run_for(sim, QUIET_NS + sim->stepped_ns + 2 * (hfi_time)sim->plan.ttl_ms * HFI_MSEC))
         return false;
     sim_check_quiet(sim);
     return !sim->world.failed;

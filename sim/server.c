@@ -222,6 +222,12 @@ void sim_server_kill(struct sim_server *server, bool with_host)
     sim_never(&server->sim->world, &server->resume);
 }
 
+static void name_run(struct sim_server *server)
+{
+    snprintf(server->redis.run_id, sizeof server->redis.run_id, "%020u%020llu", server->index,
+             (unsigned long long)server->starts);
+}
+
 void sim_server_start(struct sim_server *server, enum sim_loss loss, size_t commands)
 {
     sim_say(&server->sim->world, "s%u starts again%s", server->index,
@@ -239,6 +245,7 @@ void sim_server_start(struct sim_server *server, enum sim_loss loss, size_t comm
     sim_redis_do(&server->redis, NULL, "SCRIPT FLUSH");
     server->redis.next_id = 0;
     server->starts++;
+    name_run(server);
     server->stopped_until = server->sim->world.now;
     server->up = server->host_up = true;
 }
@@ -321,6 +328,8 @@ void sim_server_fail_over(struct sim_server *server)
     struct sim_server *heir = server->replica;
 
     sim_say(&server->sim->world, "s%u takes over from s%u", heir->index, server->index);
+    sim_check_excuse_all(
+        server); /* its clock shows another time: leases end sooner there, or later */
     sim_check_losing(server);
     drop_log(server);
     sim_server_cut(server, false);
@@ -378,6 +387,7 @@ void sim_server_init(struct sim *sim, unsigned index)
     server->redis.password = plan->password;
     server->redis.deny_kill = plan->deny_kill;
     server->redis.hand_db = plan->db;
+    name_run(server);
     server->clock.base_local = EPOCH_NS + sim_below(&server->random, plan->wall_spread_ns + 1);
     server->clock.ppm = sim_drift(&server->random, plan);
     server->host_up = server->up = true;

@@ -74,6 +74,7 @@ struct sim_lock {
     hfi_time free_since;
     struct sim_process *before; /* who had it before its server lost something */
     uint64_t before_owner;
+    hfi_time before_until;
     /* Resources outside, which are written to under this lock. */
     uint64_t fenced_token, fenced_claim;
     uint64_t unfenced_claim;
@@ -104,6 +105,8 @@ struct sim {
     struct sim_checks *checks;
     struct sim_counts count;
     uint64_t lives, claims;
+    hfi_time stepped_ns; /* by how much clocks of servers went back */
+    bool outside;        /* a fault outside the contract has come */
 };
 
 /* plan.c */
@@ -126,10 +129,12 @@ void sim_workload_started(struct sim_process *process);
 /* No new calls any more, but what gives back. */
 void sim_workload_drain(struct sim *sim);
 bool sim_workload_is_drained(struct sim *sim);
+/* Threads that were late run now. */
+void sim_workload_hurry(struct sim *sim);
 /* Half of the processes are closed. */
 void sim_workload_close_some(struct sim *sim);
 
-static inline struct sim_server *sim_service_server(struct sim *sim, unsigned service)
+static inline struct sim_server *sim_service_server(const struct sim *sim, unsigned service)
 {
     return sim->service[service].primary;
 }

@@ -42,7 +42,8 @@ static void heard(void *node, struct sim_link *link, enum sim_link_event event)
     if (event == SIM_LINK_WRITABLE)
         socket->blocked = false;
     if (!sim_timer_is_set(&socket->read))
-        sim_after(&process->sim->world, &socket->read, sim_process_lateness(process));
+        sim_at(&process->sim->world, &socket->read,
+               sim_process_late(process, process->sim->world.now));
 }
 
 static void dial(struct sim_process *process, unsigned number)
@@ -107,8 +108,8 @@ static bool send_all(struct sim_process *process, unsigned number, hfi_time now)
         socket->hands_for = link;
         if (is_slow(process)) {
             socket->writing = true;
-            sim_after(&process->sim->world, &socket->write,
-                      sim_below(&process->random, process->late_ns + 1));
+            sim_at(&process->sim->world, &socket->write,
+                   sim_process_slow(process, process->sim->world.now));
             return true;
         }
         if (!send_hands(socket))

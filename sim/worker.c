@@ -26,7 +26,8 @@ void sim_worker_kick(struct sim_process *process)
     if ((!process->queue && !process->collect_wanted) || !sim_worker_is_idle(process) ||
         sim_timer_is_set(&process->work))
         return;
-    sim_after(&process->sim->world, &process->work, sim_process_lateness(process));
+    sim_at(&process->sim->world, &process->work,
+           sim_process_late(process, process->sim->world.now));
 }
 
 static void harvest(struct sim_process *process, hfi_time now)
@@ -65,8 +66,9 @@ static void execute(struct sim_process *process)
     process->executed = true;
     sim_check_sent(process);
     library_of(process)->execute(process->store, process->work_now, process->executing);
-    sim_after(&process->sim->world, &process->work,
-              sim_below(&process->random, 30 * HFI_USEC) + sim_process_lateness(process));
+    sim_at(&process->sim->world, &process->work,
+           sim_process_late(process,
+                            process->sim->world.now + sim_below(&process->random, 30 * HFI_USEC)));
 }
 
 static void work(void *arg)

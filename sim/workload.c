@@ -113,11 +113,14 @@ static hfi_time hold_time(struct sim_thread *thread)
 {
     const struct sim_plan *plan = &thread->sim->plan;
     hfi_time ttl = plan->ttl_ms * HFI_MSEC, most = plan->hold_ns;
-    uint64_t dice = sim_below(&thread->random, 256);
+    bool calm = plan->profile == SIM_CALM;
+    uint64_t dice = sim_below(&thread->random, calm ? 1024 : 128);
 
-    if (dice == 0 && thread->sim->phase == SIM_PHASE_FAULTS)
+    if (thread->sim->phase != SIM_PHASE_FAULTS)
+        most = hfi_time_min(most, ttl / 4);
+    else if (dice < 4)
         most = 3 * ttl;
-    else if (dice < 8)
+    else if (dice < 12)
         most = ttl / 2;
     return sim_below(&thread->random, most + 1);
 }
