@@ -10,6 +10,7 @@
  *   Errors     Every function that can fail returns HF_OK (0) or one of the negative HF_ERR_ values
  *              listed at its declaration. hf_strerror() names it, hf_classify() says what to do now,
  *              hf_last_error() gives the details of this thread's last failed call.
+ *   Arguments  Pointers must not be NULL unless it is said that they may.
  *   Time       Milliseconds in `_ms` members. 0 means "the default" in every option.
  *   Threads    A client may be used by any number of threads at once. A handle (hf_hold) belongs to
  *              whoever acquired it; it may be passed to another thread, but two threads must not

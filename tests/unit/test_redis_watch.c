@@ -383,6 +383,38 @@ static void refused(void **state)
     wire_finished(&w, &l->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
 }
 
+/* The server does not let us listen: said once, and the waiters go on without. Nothing stays behind, and a new
+ * connection tries again. */
+static void denied(void **state)
+{
+    struct hfi_watch *l = watch("L"), *m = watch("M");
+
+    (void)state;
+    wire_up(&w, WAKEUPS);
+    wire_expect(&w, WAKEUPS, SUBSCRIBE("L") SUBSCRIBE("M"));
+    wire_say(&w, WAKEUPS, "-NOPERM no permission to access channels\r\n");
+    wire_finished(&w, &l->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
+    wire_nothing_finished(&w);
+    assert_non_null(strstr(w.warnings, "does not let us listen"));
+    w.warnings[0] = '\0';
+    wire_say(&w, WAKEUPS, "-NOPERM no permission to access channels\r\n");
+    wire_finished(&w, &m->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
+    assert_string_equal(w.warnings, "");
+    assert_false(w.class_->expects(w.store, WAKEUPS));
+    wire_submit(&w, &l->request, HFI_OP_UNWATCH);
+    wire_finished(&w, &l->request, HFI_DONE, HF_OK);
+    wire_expect(&w, WAKEUPS, ""); /* there is nothing to unsubscribe from */
+    wire_submit(&w, &m->request, HFI_OP_WATCH);
+    wire_finished(&w, &m->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
+    w.class_->lost(w.store, WAKEUPS, w.now, "gone");
+    wire_up(&w, WAKEUPS);
+    wire_expect(&w, WAKEUPS, SUBSCRIBE("M"));
+    confirm(CHANNEL("M"));
+    expect_woken(m);
+    message(CHANNEL("M"));
+    expect_woken(m);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Is it still alive?
  */
@@ -549,6 +581,7 @@ int main(void)
         OPEN(resubscribed_after_a_loss),
         OPEN(left_during_a_loss),
         OPEN(refused),
+        OPEN(denied),
         OPEN(silence),
         OPEN(no_silence),
         OPEN(watched_after_a_long_time),

@@ -317,7 +317,7 @@ bool hfi_redis_expects(struct hfi_store *store, unsigned number)
     struct hfi_redis *redis = redis_of(store);
 
     return redis->link[number].state == HFI_LINK_GREETING ||
-           (number == HFI_REDIS_COMMANDS ? redis->sent != NULL : redis->unconfirmed > 0);
+           (number == HFI_REDIS_COMMANDS ? redis->sent != NULL : redis->unconfirmed != NULL);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -72,11 +72,18 @@ struct hfi_redis_link {
 };
 
 /* A channel that is listened to, for one watch or more: names that differ only in braces share one. */
-enum hfi_subscription_stage { HFI_SUB_WANTED, HFI_SUB_SENT, HFI_SUB_ACTIVE, HFI_SUB_LEAVING };
+enum hfi_subscription_stage {
+    HFI_SUB_WANTED,
+    HFI_SUB_SENT,
+    HFI_SUB_ACTIVE,
+    HFI_SUB_DENIED, /* the server refused it, on this connection */
+    HFI_SUB_LEAVING
+};
 
 struct hfi_subscription {
     UT_hash_handle hh;
-    struct hfi_subscription *prev, *next; /* those for which a command is to be sent */
+    struct hfi_subscription *prev,
+        *next; /* those to be sent, or those sent and unconfirmed, in order */
     struct hfi_watch *watches;
     enum hfi_subscription_stage stage;
     bool to_send;
@@ -125,11 +132,12 @@ struct hfi_redis {
 
     struct hfi_subscription *subscriptions; /* by channel */
     struct hfi_subscription *to_send;
+    struct hfi_subscription *unconfirmed; /* whose SUBSCRIBE was sent, in order */
     struct hfi_watch *woken;
-    hfi_time confirm_by;  /* a lower bound of the deadlines of unconfirmed watches */
-    hfi_time heard_ns;    /* wake-up connection: last sign of life, or when we asked for one */
-    size_t watch_count;   /* in all subscriptions */
-    unsigned unconfirmed; /* channels whose SUBSCRIBE was sent */
+    hfi_time confirm_by; /* a lower bound of the deadlines of unconfirmed watches */
+    hfi_time heard_ns;   /* wake-up connection: last sign of life, or when we asked for one */
+    size_t watch_count;  /* in all subscriptions */
+    bool denial_told;
     bool pinged;
     unsigned version; /* of the server: 602 is 6.2; 0: not said */
     bool is_master;   /* while greeting */

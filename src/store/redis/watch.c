@@ -4,7 +4,7 @@
  *
  * Invariants
  *   1. a watch that was submitted is in the list of exactly one subscription until its UNWATCH;
- *   2. a subscription without watches is LEAVING, or SENT and will leave when it is confirmed, or the
+ *   2. a subscription without watches is LEAVING, or SENT and will leave when it is answered, or the
  *      control channel's; so at most one SUBSCRIBE of a channel is unconfirmed;
  *   3. a WATCH is finished as DONE only when the server has confirmed its channel on this connection; after
  *      a new connection every watch is woken when its channel is confirmed again.
@@ -62,9 +62,9 @@ static void discard(struct hfi_redis *redis, struct hfi_subscription *sub)
 static void leave(struct hfi_redis *redis, struct hfi_subscription *sub)
 {
     if (sub->watches || sub->control || sub->stage == HFI_SUB_SENT)
-        return;                         /* one SUBSCRIBE at a time: its confirmation comes first */
-    if (sub->stage == HFI_SUB_WANTED) { /* the server has never heard of it */
-        discard(redis, sub);
+        return; /* one SUBSCRIBE at a time: its confirmation comes first */
+    if (sub->stage == HFI_SUB_WANTED || sub->stage == HFI_SUB_DENIED) {
+        discard(redis, sub); /* the server knows nothing of it */
         return;
     }
     sub->stage = HFI_SUB_LEAVING;
@@ -138,6 +138,8 @@ void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch)
     watch->store_data = sub;
     if (sub->stage == HFI_SUB_ACTIVE)
         hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
+    else if (sub->stage == HFI_SUB_DENIED)
+        hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
     else
         redis->confirm_by = hfi_time_min(redis->confirm_by, watch->request.deadline_ns);
 }
@@ -186,9 +188,9 @@ void hfi_redis_encode_subscriptions(struct hfi_redis *redis, struct hfi_resp *re
             discard(redis, sub);
             continue;
         }
-        sub->stage = HFI_SUB_SENT;
-        redis->unconfirmed++;
         set_to_send(redis, sub, false);
+        sub->stage = HFI_SUB_SENT;
+        DL_APPEND(redis->unconfirmed, sub);
     }
 }
 
@@ -196,10 +198,11 @@ static void confirmed(struct hfi_redis *redis, struct hfi_subscription *sub)
 {
     struct hfi_watch *watch;
 
-    if (sub->stage != HFI_SUB_SENT)
+    if (sub->stage != HFI_SUB_SENT && sub->stage != HFI_SUB_DENIED)
         return;
+    if (sub->stage == HFI_SUB_SENT)
+        DL_DELETE(redis->unconfirmed, sub);
     sub->stage = HFI_SUB_ACTIVE;
-    redis->unconfirmed--;
     DL_FOREACH (sub->watches, watch) {
         if (watch->request.outcome == HFI_PENDING)
             hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
@@ -209,6 +212,30 @@ static void confirmed(struct hfi_redis *redis, struct hfi_subscription *sub)
     if (sub->control && sub->missed)
         redis->restored = true; /* someone may have told us meanwhile */
     sub->missed = false;
+    leave(redis, sub);
+}
+
+/* An error: the oldest SUBSCRIBE was refused. Its waiters look again by themselves. */
+static void denied(struct hfi_redis *redis, const redisReply *reply)
+{
+    struct hfi_subscription *sub = redis->unconfirmed;
+    struct hfi_watch *watch;
+
+    if (!sub)
+        return;
+    if (!redis->denial_told)
+        hfi_trace(
+            &redis->store.trace, HF_TRACE_WARNING,
+            "%s does not let us listen for releases (%s): waiters only look again from time to "
+            "time; allow SUBSCRIBE and the channels redisson_* and holdfast:client:*",
+            redis->uri.shown, reply->str);
+    redis->denial_told = true;
+    DL_DELETE(redis->unconfirmed, sub);
+    sub->stage = HFI_SUB_DENIED;
+    DL_FOREACH (sub->watches, watch) {
+        if (watch->request.outcome == HFI_PENDING)
+            hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
+    }
     leave(redis, sub);
 }
 
@@ -228,6 +255,8 @@ void hfi_redis_hear(struct hfi_redis *redis, const redisReply *reply)
     struct hfi_subscription *sub;
     const char *kind;
 
+    if (reply->type == REDIS_REPLY_ERROR)
+        denied(redis, reply);
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
         reply->element[0]->type != REDIS_REPLY_STRING ||
         reply->element[1]->type != REDIS_REPLY_STRING)
@@ -246,9 +275,12 @@ void hfi_redis_unsubscribed(struct hfi_redis *redis)
 {
     struct hfi_subscription *sub, *tmp;
 
-    redis->unconfirmed = 0;
+    DL_FOREACH_SAFE (redis->unconfirmed, sub, tmp) {
+        DL_DELETE(redis->unconfirmed, sub);
+        sub->stage = HFI_SUB_WANTED;
+    }
     HASH_ITER (hh, redis->subscriptions, sub, tmp) {
-        if (sub->stage == HFI_SUB_LEAVING) {
+        if (!sub->watches && !sub->control) {
             discard(redis, sub);
             continue;
         }
@@ -288,5 +320,5 @@ void hfi_redis_watch_free(struct hfi_redis *redis)
         HASH_DEL(redis->subscriptions, sub);
         free(sub);
     }
-    redis->to_send = NULL;
+    redis->to_send = redis->unconfirmed = NULL;
 }
