@@ -282,6 +282,7 @@ static void check_removal(struct sim_server *server, struct sim_conn *conn,
     if (!of)
         return;
     if (!conn || server->breaking) {
+        server->sim->outside |= server->breaking;
         sim_check_excuse(of, number); /* by hand */
     } else if (by && (by != of || !owner->released)) {
         sim_violated(&server->sim->world, "others", "p%u removes p%u's hold of %s (owner %llu)",

@@ -308,10 +308,21 @@ static void reset(struct sim_process *process)
     process->has_loop = false;
 }
 
+static void drop_handles(struct sim_process *process)
+{
+    struct sim_handle *handle, *next;
+
+    DL_FOREACH_SAFE2(process->out, handle, next, next_out)
+    {
+        if (handle->handle.hold)
+            hfi_engine_drop_handle(&handle->handle);
+        sim_handle_free(handle);
+    }
+}
+
 /* Frees what the product has; nothing of it gets out. */
 static void drop_everything(struct sim_process *process)
 {
-    struct sim_handle *handle, *next;
     struct hfi_waiter *waiter;
 
     sim_memory_switch(&process->memory);
@@ -323,12 +334,7 @@ static void drop_everything(struct sim_process *process)
     }
     process->store->class_->free(process->store);
     hfi_engine_fini(&process->engine);
-    DL_FOREACH_SAFE2(process->out, handle, next, next_out)
-    {
-        if (handle->handle.hold)
-            hfi_engine_drop_handle(&handle->handle);
-        sim_handle_free(handle);
-    }
+    drop_handles(process);
     sim_memory_switch(NULL);
     reset(process);
 }
@@ -353,7 +359,9 @@ void sim_process_crash(struct sim_process *process, bool with_host)
     }
     clear_timers(process);
     sim_workload_crashed(process);
-    if (process->life != SIM_LIFE_CLOSED)
+    if (process->life == SIM_LIFE_CLOSED)
+        drop_handles(process); /* all that is left of it */
+    else
         drop_everything(process);
     process->life = SIM_LIFE_NONE;
 }
@@ -379,6 +387,12 @@ static void free_events(struct sim_process *process)
     }
     LL_FOREACH_SAFE (process->released, handle, next_handle) {
         sim_handle_free(handle);
+    }
+    /* Releases that a store that blocks has never got to. */
+    DL_FOREACH_SAFE2(process->out, handle, next_handle, next_out)
+    {
+        if (!handle->handle.hold)
+            sim_handle_free(handle);
     }
 }
 

@@ -150,6 +150,30 @@ void sim_workload_drain(struct sim *sim)
     sim_others_stop(sim);
 }
 
+void sim_workload_describe(const struct sim *sim, struct sim_text *text)
+{
+    static const char *const STATES[] = { "rests", "is in a call", "holds", "is done" };
+
+    for (unsigned i = 0; i < sim->plan.processes; i++) {
+        const struct sim_program *program = &sim->threads->program[i];
+
+        if (program->process->life == SIM_LIFE_NONE)
+            continue;
+        for (unsigned t = 0; t < threads_of(program); t++) {
+            const struct sim_thread *thread = &program->thread[t];
+
+            if (thread->state != SIM_THREAD_DONE)
+                sim_text_format(text, "; p%u thread %u %s (%s%s, call %d, %s)", i, t,
+                                STATES[thread->state], thread->async ? "async, " : "",
+                                thread->ask.in_progress ? "in progress" : "no call",
+                                thread->ask.kind, thread->lock ? thread->lock->name : "-");
+        }
+        if (program->process->out_count > 0)
+            sim_text_format(text, "; p%u has %zu handles, life %d", i, program->process->out_count,
+                            program->process->life);
+    }
+}
+
 bool sim_workload_is_drained(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->plan.processes; i++) {

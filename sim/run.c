@@ -131,8 +131,12 @@ static bool run_healed(struct sim *sim)
         if (!run_for(sim, CHUNK_NS))
             return false;
         if (sim->world.now > limit) {
-            sim_violated(&sim->world, "served", "somebody still waits, %.0f s after the last fault",
-                         (double)(sim->world.now - limit + DRAIN_NS) / 1e9);
+            struct sim_text text = { 0 };
+
+            sim_workload_describe(sim, &text);
+            sim_violated(&sim->world, "served", "somebody still waits long after the last fault%s",
+                         text.at ? text.at : "");
+            sim_text_free(&text);
             return false;
         }
     }

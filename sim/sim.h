@@ -129,6 +129,8 @@ void sim_workload_started(struct sim_process *process);
 /* No new calls any more, but what gives back. */
 void sim_workload_drain(struct sim *sim);
 bool sim_workload_is_drained(struct sim *sim);
+/* Who is not done, for people. */
+void sim_workload_describe(const struct sim *sim, struct sim_text *text);
 /* Threads that were late run now. */
 void sim_workload_hurry(struct sim *sim);
 /* Half of the processes are closed. */

@@ -116,7 +116,9 @@ static hfi_time hold_time(struct sim_thread *thread)
     bool calm = plan->profile == SIM_CALM;
     uint64_t dice = sim_below(&thread->random, calm ? 1024 : 128);
 
-    if (thread->sim->phase != SIM_PHASE_FAULTS)
+    if (thread->sim->threads->draining)
+        most = hfi_time_min(most, HFI_MSEC);
+    else if (thread->sim->phase != SIM_PHASE_FAULTS)
         most = hfi_time_min(most, ttl / 4);
     else if (dice < 4)
         most = 3 * ttl;
@@ -214,6 +216,12 @@ static void release(struct sim_thread *thread, hfi_time now)
 /* The client was closed: handles are only freed. */
 static void drop_handles(struct sim_thread *thread)
 {
+    const struct sim_ask *ask = &thread->ask;
+
+    if (thread->state == SIM_THREAD_CALLING && thread->is_new && ask->kind == SIM_ASK_ACQUIRE &&
+        ask->result == HF_OK)
+        thread->handle[thread->depth++] = ask->handle; /* it had just come back */
+    thread->is_new = false;
     while (thread->depth > 0) {
         struct sim_handle *handle = thread->handle[--thread->depth];
 
