@@ -421,7 +421,7 @@ void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
     enqueue(engine, now, waiter);
     if (settle_inside(engine, now, waiter))
         return;
-    if (gate->queue_len > 1 || gate->hold)
+    if (gate->queue_len > 1 || gate->hold || gate->announced)
         hfi_presence_mark(engine, now, gate);
     hfi_gate_drive(engine, now, gate);
     hfi_gate_settle(engine, gate);

@@ -46,9 +46,8 @@ static bool can_pass(const struct hfi_engine *engine, const struct hfi_hold *hol
     const struct hfi_gate *gate = hold->gate;
 
     return hfi_hold_state_of(hold) == HFI_HOLD_HELD && now < hfi_hold_deadline(hold) &&
-           !hold->fixed && hold->lease.tokens > 0 &&
-           gate->passes < engine->config.pass_count && has_time(engine, gate, now) &&
-           !engine->closing && !engine->broken;
+           !hold->fixed && hold->lease.tokens > 0 && gate->passes < engine->config.pass_count &&
+           has_time(engine, gate, now) && !engine->closing && !engine->broken;
 }
 
 void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,

@@ -350,6 +350,28 @@ static void the_end_of_listening_is_announced(void **state)
     assert_null(s.engine.gates);
 }
 
+/* Someone comes while people are still told that we listen: that he waits is told, too. */
+static void a_waiter_after_the_last_one(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    busy(&s, "try L#1", 30000);
+    done(&s, "watch L");
+    busy(&s, "try L#1", 30000);
+    pass(&s, 200);
+    done(&s, "announce L waiters 1 watching");
+    pass(&s, 200);
+    cancel(&s, 'A');
+    pass(&s, 800);
+    done(&s, "announce L watching");
+    acquire(&s, 'B', "L", HOW());
+    busy(&s, "try L#2", 30000);
+    hush(&s);
+    pass(&s, 1000);
+    assert_non_null(strstr(s.log, "announce L waiters 1 watching\n"));
+    hush(&s);
+}
+
 /* An announcement that was not done is made again, the end of a hold too. */
 static void a_failed_announcement_is_repeated(void **state)
 {
@@ -526,6 +548,7 @@ int main(void)
         ANNOUNCED(waiters_are_announced),
         ANNOUNCED(waiters_that_failed_are_taken_back),
         ANNOUNCED(the_end_of_listening_is_announced),
+        ANNOUNCED(a_waiter_after_the_last_one),
         ANNOUNCED(a_failed_announcement_is_repeated),
         ANNOUNCED(told_again_when_forgotten),
         ANNOUNCED(many_are_announced_in_turn),

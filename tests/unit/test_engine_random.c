@@ -9,7 +9,7 @@
 #include "world.h"
 
 #define STEPS 600 /* of a seed */
-#define SEEDS 3000
+#define SEEDS 1500
 
 static struct world world;
 static struct statistics statistics;

@@ -227,6 +227,8 @@ size_t net_count(const struct process *process, enum hfi_op op, int name);
 void check_world(struct world *world);
 void check_request(struct world *world, struct process *process, struct hfi_request *request);
 void check_result(struct world *world, struct process *process, struct call *call);
+/* For a while there was no trouble: what people see is how it is. */
+void check_seen(struct world *world, const struct process *process);
 /* Nothing happens any more: what people see is the truth, and nothing is left over. */
 void check_rest(struct world *world, struct process *process);
 

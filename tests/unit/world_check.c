@@ -388,6 +388,41 @@ void check_world(struct world *world)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * What people see
+ */
+
+static void check_seen_gate(struct world *world, const struct process *process,
+                            const struct hfi_gate *gate)
+{
+    const struct registered *seen = &process->registry[name_of(world, gate)];
+    const struct hfi_hold *hold = gate->hold;
+    bool held = hold && is_held(hold);
+
+    if (gate->dirty || (hold && !held))
+        return; /* it is about to be told, or changes just now */
+    MUST(world, seen->held == held);
+    MUST(world, seen->waiters == gate->queue_len);
+    if (held)
+        MUST(world, seen->owner == hold->lease.owner &&
+                        seen->token == (hold->handles ? hold->handles->token : hold->lease.token));
+}
+
+void check_seen(struct world *world, const struct process *process)
+{
+    bool there[NAMES] = { false };
+    const struct hfi_gate *gate;
+
+    if (!world->nature.announces || process->engine.closing || process->engine.presence->in_flight)
+        return;
+    for (gate = process->engine.gates; gate; gate = gate->hh.next) {
+        there[name_of(world, gate)] = true;
+        check_seen_gate(world, process, gate);
+    }
+    for (int name = 0; name < NAMES; name++)
+        MUST(world, there[name] || !process->registry[name].field);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * At rest
  */
 

@@ -259,6 +259,9 @@ void world_run(struct world *world, int steps)
 void world_end(struct world *world)
 {
     if (!world->early) {
+        calm_for(world, 25 * HFI_SEC); /* two heartbeats */
+        for (int i = 0; i < world->nature.processes; i++)
+            check_seen(world, &world->process[i]);
         become_calm(world);
         calm_for(world, 60 * HFI_SEC); /* orphans die, tickets and watches go, people are told */
         for (int i = 0; i < world->nature.processes; i++)
