@@ -87,8 +87,11 @@ steps=("$@")
 [ $# -gt 0 ] || steps=(format compile tidy cppcheck shell man headers)
 failed=()
 mkdir -p build/lint
-# Headers that are made, and what CMake found, are needed even when only one step is asked for.
-[ -f build/lint/build.ninja ] || scripts/build.sh lint > /dev/null || exit 1
+# Compile commands, what CMake found, and generated files are needed even when only one step is asked for.
+{ cmake --preset lint && cmake --build --preset lint --target hf_redis_scripts; } > build/lint/prepare.log 2>&1 || {
+    cat build/lint/prepare.log
+    exit 1
+}
 for step in "${steps[@]}"; do
     if ! declare -F "step_$step" > /dev/null; then
         echo "lint: no step is called \"$step\"" >&2
