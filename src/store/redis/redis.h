@@ -40,9 +40,9 @@ enum { HFI_REDIS_COMMANDS, HFI_REDIS_WAKEUPS, HFI_REDIS_LINKS };
 #define HFI_REDIS_RETRY_FIRST  (20 * HFI_MSEC)
 #define HFI_REDIS_RETRY_MOST   (2 * HFI_SEC)
 #define HFI_REDIS_QUIET        (10 * HFI_SEC) /* silence on the wake-up connection before it is probed */
-#define HFI_REDIS_URI_MAX      1024
-#define HFI_SHOWN_MAX          400 /* bytes of a URI in a message */
-#define HFI_REDIS_VERSION_MIN  602 /* 6.2 */
+#define HFI_REDIS_URI_MAX      2048 /* holds all parts at their longest, each byte escaped */
+#define HFI_SHOWN_MAX          400  /* bytes of a URI in a message */
+#define HFI_REDIS_VERSION_MIN  602  /* 6.2 */
 #define HFI_TOKEN_LIMIT        (INT64_C(1) << 53)
 
 /* hfi_request.stage */

@@ -147,13 +147,13 @@ static int parse_unix(const char *at, size_t len, struct hfi_redis_uri *uri, cha
     return HF_OK;
 }
 
-/* Escapes what a user name or a path may have inside, so that the result is a URI again. */
-static void show_text(struct hfi_redis_uri *uri, const char *text, bool path)
+/* Escapes what a part may have inside that would end it, so that the result is a URI again. */
+static void show_text(struct hfi_redis_uri *uri, const char *text, const char *special)
 {
     size_t n = strlen(uri->shown);
 
     for (; *text && n + 4 < sizeof uri->shown; text++) {
-        if (strchr(path ? "?%# " : ":/?%#@[] ", *text))
+        if (strchr(special, *text))
             n += (size_t)snprintf(uri->shown + n, 4, "%%%02X", (unsigned char)*text);
         else
             uri->shown[n++] = *text;
@@ -164,22 +164,21 @@ static void show_text(struct hfi_redis_uri *uri, const char *text, bool path)
 static void show(const char *scheme, struct hfi_redis_uri *uri)
 {
     bool v6 = strchr(uri->host, ':') != NULL;
-    size_t n;
+    char end[24] = "";
 
     snprintf(uri->shown, sizeof uri->shown, "%s://", scheme);
-    if (uri->user[0]) {
-        show_text(uri, uri->user, false);
-        n = strlen(uri->shown);
-        snprintf(uri->shown + n, sizeof uri->shown - n, "@");
+    show_text(uri, uri->user, ":/?%#@[] ");
+    show_text(uri, uri->user[0] ? "@" : "", "");
+    if (uri->path[0]) {
+        show_text(uri, uri->path, "?%# ");
+        if (uri->db)
+            snprintf(end, sizeof end, "?db=%u", uri->db);
+    } else {
+        show_text(uri, v6 ? "[" : "", "");
+        show_text(uri, uri->host, v6 ? "/?%#@[] " : ":/?%#@[] ");
+        snprintf(end, sizeof end, "%s:%s/%u", v6 ? "]" : "", uri->port, uri->db);
     }
-    if (uri->path[0])
-        show_text(uri, uri->path, true);
-    n = strlen(uri->shown);
-    if (uri->path[0] && uri->db)
-        snprintf(uri->shown + n, sizeof uri->shown - n, "?db=%u", uri->db);
-    else if (!uri->path[0])
-        snprintf(uri->shown + n, sizeof uri->shown - n, "%s%s%s:%s/%u", v6 ? "[" : "", uri->host,
-                 v6 ? "]" : "", uri->port, uri->db);
+    show_text(uri, end, "");
 }
 
 int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *uri, char *detail)
