@@ -5,6 +5,8 @@
 #include "api/options.h"
 
 #define SCHEME_MAX 32
+/* Nothing else is repeated in a message: it may be the beginning of a password. */
+#define SCHEME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-."
 
 #define HFI_STORE(name) extern const struct hfi_driver hfi_driver_##name;
 #include "hfi_stores.inc"
@@ -55,7 +57,7 @@ int hf_open(const char *uri, const struct hf_client_options *options, hf_client 
         return error;
     if (!uri || !*uri)
         uri = "sqlite:";
-    len = strcspn(uri, ":");
+    len = strspn(uri, SCHEME_CHARACTERS);
     if (uri[len] != ':' || len == 0 || len >= sizeof scheme)
         return hfi_fail(HF_ERR_URI,
                         "a store is named by a URI, such as redis://host or sqlite:PATH");
