@@ -187,7 +187,7 @@ void sim_acquire_start(struct sim_ask *ask, hfi_time now)
     ask->begun = process->sim->world.now;
     ask->begun_local = sim_process_now(ask->process);
     ask->stopped_before = sim_process_excuse(process);
-    ask->was_cancelled = false;
+    ask->was_cancelled = ask->waited = ask->done = ask->called = false;
     if (process->life != SIM_LIFE_RUNNING || !take_label(ask)) {
         ask->result = HF_ERR_CLOSED;
         return;

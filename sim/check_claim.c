@@ -10,6 +10,10 @@
  *   ceiling   nor is it after what max_hold or a fixed lease allow
  *   ended     what was once over is never valid again
  *   told      a loss is told once, at the latest at the deadline, and never taken back
+ *   kept      calm runs: what is renewed is not lost
+ *   risk      a hold whose renewals fail is AT_RISK in time
+ *   passed    only what is HELD, and renewed, is passed on inside a process
+ *   entered   only its owner enters a hold again
  *   tokens    each claim's token is larger than all before, and of the block that the store gave
  *   unknown   no claim without an answer that gave it
  */
@@ -18,6 +22,8 @@
 #include <stdlib.h>
 
 #include <utlist.h>
+
+#define CALM_LATE_NS (5 * HFI_MSEC)
 
 static struct sim_world *world_of(const struct sim_process *process)
 {
@@ -104,6 +110,22 @@ static void check_deadline(const struct sim_claim *claim)
                      claim->process->index, claim->lock->name);
 }
 
+/* Without a fault a hold ends only because it was to end, and that is told in time. */
+static void check_calm_end(const struct sim_claim *claim)
+{
+    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    hfi_time now = sim_process_now(claim->process);
+    bool is_late = now > claim->deadline_ns + CALM_LATE_NS;
+
+    if (!owner->fixed && claim->ceiling_ns == HF_TIME_NEVER)
+        sim_violated(world_of(claim->process), "kept", "p%u loses %s without a fault",
+                     claim->process->index, claim->lock->name);
+    if (is_late && hfi_hold_state_of(claim->hold) != HFI_HOLD_LOST)
+        sim_violated(world_of(claim->process), "told",
+                     "p%u: %s is over since %.3f ms, and not LOST", claim->process->index,
+                     claim->lock->name, (double)(now - claim->deadline_ns) / 1e6);
+}
+
 static void check_one(struct sim_claim *claim)
 {
     hfi_time deadline = hfi_hold_deadline(claim->hold);
@@ -111,6 +133,8 @@ static void check_one(struct sim_claim *claim)
 
     claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
     if (!sim_claim_is_valid(claim)) {
+        if (!claim->over && claim->process->sim->plan.profile == SIM_CALM)
+            check_calm_end(claim);
         claim->over = true;
         return;
     }
@@ -136,6 +160,20 @@ void sim_check_claims(struct sim_process *process)
     }
 }
 
+/* Two thirds of the ttl have passed since the last answer, and the hold would be renewed. */
+static void check_risk(const struct sim_claim *claim, hfi_time now)
+{
+    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    hfi_time ttl = owner->ttl_ms * HFI_MSEC,
+             sent = owner->bound_ns - ttl + ttl / 100 + 2 * HFI_MSEC;
+
+    if (owner->fixed || claim->ceiling_ns <= owner->bound_ns || now < sent + ttl / 3 * 2)
+        return;
+    sim_violated(world_of(claim->process), "risk",
+                 "p%u: %s was not renewed for %.3f ms and is HELD", claim->process->index,
+                 claim->lock->name, (double)(now - sent) / 1e6);
+}
+
 void sim_check_ticked(struct sim_process *process, hfi_time now)
 {
     const struct sim_claim *claim;
@@ -147,6 +185,8 @@ void sim_check_ticked(struct sim_process *process, hfi_time now)
             now >= hfi_hold_deadline(claim->hold))
             sim_violated(world_of(process), "told", "p%u: %s is past its deadline and not LOST",
                          process->index, claim->lock->name);
+        if (state == HFI_HOLD_HELD && !claim->inner)
+            check_risk(claim, now);
     }
 }
 
@@ -187,6 +227,18 @@ static void check_token(struct sim_claim *claim)
         claim->lock->token = claim->token;
 }
 
+/* Only a hold in good order is passed on inside a process. */
+static void check_passed(const struct sim_claim *claim, const struct sim_owner *owner)
+{
+    enum hfi_hold_state state = hfi_hold_state_of(claim->hold);
+
+    claim->process->sim->count.passed++;
+    if (state != HFI_HOLD_HELD || owner->fixed)
+        sim_violated(world_of(claim->process), "passed", "p%u passes %s on, which is %s",
+                     claim->process->index, claim->lock->name,
+                     owner->fixed ? "a fixed lease" : hfi_hold_state_name(state));
+}
+
 static void check_grant(const struct sim_claim *claim)
 {
     const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
@@ -216,6 +268,8 @@ static struct sim_claim *new_claim(struct sim_process *process, const struct sim
     claim->token = ask->handle->handle.token;
     claim->since = process->sim->world.now;
     claim->ceiling_ns = hfi_time_add(process->engine.now, most);
+    claim->entered_by = ask->waiter.owner;
+    claim->entered_kind = ask->waiter.owner_kind;
     ask->handle->claim = claim;
     return claim;
 }
@@ -226,6 +280,11 @@ static void reentered(struct sim_claim *claim, const struct sim_claim *outer)
     claim->number = outer->number;
     claim->excused = outer->excused;
     claim->process->sim->count.reentered++;
+    if (claim->entered_by != outer->entered_by || claim->entered_kind != outer->entered_kind)
+        sim_violated(world_of(claim->process), "entered",
+                     "p%u: owner %llu entered %s, which owner %llu holds", claim->process->index,
+                     (unsigned long long)claim->entered_by, claim->lock->name,
+                     (unsigned long long)outer->entered_by);
     if (claim->token != outer->token)
         sim_violated(world_of(claim->process), "tokens",
                      "p%u: entering %s again gave another token", claim->process->index,
@@ -248,7 +307,7 @@ void sim_check_granted(struct sim_process *process, struct sim_ask *ask)
         claim->excused = owner && owner->excused;
         check_grant(claim);
         if (owner && claim->token > owner->token_first)
-            process->sim->count.passed++;
+            check_passed(claim, owner);
     }
     DL_APPEND(process->claims, claim);
     DL_APPEND2(claim->lock->claims, claim, lock_prev, lock_next);

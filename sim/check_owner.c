@@ -6,6 +6,8 @@
  *   fixed     a fixed lease is never renewed, and neither is a hold that was lost
  *   done      what is said to be done was done; what is said not to be done was not
  *   in time   a request is finished by its deadline
+ *   repeated  a release is repeated until it is answered, or its lease is over
+ *   expires   no lock is left without a time to live
  *   others    no process removes another one's hold, but by `break`; or ends another one's connection
  */
 #include "checks.h"
@@ -98,6 +100,15 @@ static void submit_try(struct sim_process *process, const struct hfi_hold *hold)
     owner->lock = lock ? lock->index : 0;
 }
 
+static void submit_release(struct sim_process *process, hfi_time now, uint64_t number)
+{
+    struct sim_owner *owner = make_owner(process, number);
+
+    if (!owner->released)
+        owner->released_ns = now;
+    owner->released = true;
+}
+
 static void submit_renewal(struct sim_process *process, const struct hfi_renewal *renewal)
 {
     for (size_t i = 0; i < renewal->count; i++) {
@@ -135,7 +146,7 @@ void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_r
     if (request->op == HFI_OP_TRY)
         submit_try(process, (const struct hfi_hold *)request);
     else if (request->op == HFI_OP_RELEASE)
-        make_owner(process, hfi_request_lease(request)->owner)->released = true;
+        submit_release(process, now, hfi_request_lease(request)->owner);
     else if (request->op == HFI_OP_RENEW)
         submit_renewal(process, hfi_request_renewal(request));
     note_pending(process, now, request);
@@ -147,6 +158,21 @@ void sim_check_sent(struct sim_process *process)
     if (process->life != SIM_LIFE_RUNNING && process->life != SIM_LIFE_CLOSING)
         sim_violated(world_of(process), "retired", "p%u sends something after its end",
                      process->index);
+}
+
+/* A hold is forgotten when its release was answered, or when the store has forgotten it by itself. */
+void sim_check_moved(struct sim_process *process, const struct sim_move *move)
+{
+    const struct sim_owner *owner = sim_owner_find(process, move->owner);
+
+    sim_mix(world_of(process), (uint64_t)move->to << 8 ^ process->index ^ move->owner << 16);
+    if (move->from != HFI_HOLD_RELEASING || move->to != HFI_HOLD_GONE || owner->answered ||
+        process->engine.broken)
+        return;
+    if (process->engine.now < owner->released_ns + owner->ttl_ms * HFI_MSEC)
+        sim_violated(world_of(process), "repeated",
+                     "p%u gives up the release of owner %llu, which the store has not answered",
+                     process->index, (unsigned long long)move->owner);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -231,6 +257,8 @@ void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_re
         try_finished(process, hfi_request_lease(request));
     else if (request->op == HFI_OP_RENEW)
         renewal_finished(process, hfi_request_renewal(request));
+    else if (request->op == HFI_OP_RELEASE && request->outcome == HFI_DONE)
+        sim_owner_find(process, hfi_request_lease(request)->owner)->answered = true;
     if (request->sent_ns > now && request->outcome != HFI_NOT_DONE)
         sim_violated(world_of(process), "answered",
                      "p%u: a request was answered before it was sent", process->index);
@@ -304,6 +332,9 @@ void sim_check_changed(struct sim_server *server, struct sim_conn *conn, unsigne
         if (!after || after->type != SIM_REDIS_HASH ||
             !sim_key_field(after, before->field[i].name, before->field[i].name_len))
             check_removal(server, conn, lock, &before->field[i]);
+    if (after && after->expires_ms < 0 && after->type == SIM_REDIS_HASH && conn)
+        sim_violated(&server->sim->world, "expires", "s%u: %s is held for ever", server->index,
+                     lock->name);
     sim_check_lock_changed(lock, after ? sim_server_when(server, after->expires_ms) : 0);
 }
 

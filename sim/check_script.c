@@ -145,6 +145,15 @@ static bool kept(const char *reply, size_t i)
     return false;
 }
 
+static bool is_holder(struct sim_server *server, const struct sim_arg *name,
+                      const struct sim_arg *owner)
+{
+    const struct sim_key *key =
+        sim_redis_find(&server->redis, server->sim->plan.db, name->at, name->len);
+
+    return key && key->type == SIM_REDIS_HASH && sim_key_field(key, owner->at, owner->len);
+}
+
 static void ran_renew(struct sim_server *server, const struct sim_call *call, const char *reply)
 {
     size_t keys = (call->argc - 3) / 3;
@@ -155,6 +164,10 @@ static void ran_renew(struct sim_server *server, const struct sim_call *call, co
         uint64_t number;
         const struct sim_owner *owner = owner_of(server, ttl + 1, &process, &number);
 
+        if (kept(reply, i) && !is_holder(server, &call->argv[3 + i], ttl + 1))
+            sim_violated(&server->sim->world, "renewed",
+                         "s%u says that %.*s is kept, and it is not", server->index,
+                         (int)ttl[1].len, ttl[1].at);
         if (!owner || sim_arg_is(ttl, "0"))
             continue;
         if (owner->fixed || (kept(reply, i) && is_after_release(server, owner, call->conn)))

@@ -81,6 +81,27 @@ static void check_bounded(const struct sim_ask *ask)
                  (double)most / 1e6, (double)slack / 1e6);
 }
 
+/* Whoever gives a time waits for so long. */
+static void check_early(const struct sim_ask *ask)
+{
+    const struct sim_process *process = ask->process;
+    bool gave_up = ask->result == HF_ERR_BUSY || ask->result == HF_ERR_UNSURE ||
+                   ask->result == HF_ERR_UNREACHABLE;
+
+    if (!ask->before.once && gave_up && sim_process_now(process) < ask->until_local)
+        sim_violated(world_of(process), "bounded", "p%u gives %s up %.3f ms too soon",
+                     process->index, process->sim->lock[ask->lock].name,
+                     (double)(ask->until_local - sim_process_now(process)) / 1e6);
+}
+
+/* A lease that is over is no success. */
+static void check_fresh(const struct sim_ask *ask)
+{
+    if (ask->result == HF_OK && ask->waited && !sim_claim_is_valid(ask->handle->claim))
+        sim_violated(world_of(ask->process), "unknown", "p%u is given %s, which is over",
+                     ask->process->index, ask->process->sim->lock[ask->lock].name);
+}
+
 static void check_truth(const struct sim_ask *ask)
 {
     const struct sim_process *process = ask->process;
@@ -134,6 +155,8 @@ void sim_check_returned(struct sim_ask *ask)
     count(&ask->process->sim->count, ask);
     if (ask->kind == SIM_ASK_ACQUIRE) {
         check_bounded(ask);
+        check_early(ask);
+        check_fresh(ask);
         check_truth(ask);
     } else if (ask->kind != SIM_ASK_QUERY) {
         check_result(ask);

@@ -46,8 +46,31 @@ void sim_check_closing(struct sim_process *process)
     sim_check_drop_claims(process); /* what is held is given back from here on */
 }
 
+/* Without a fault hf_close() has time to give everything back, and to say farewell. */
+static void check_calm_close(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+    struct sim_server *server = sim_service_server(sim, process->service);
+    char key[64];
+
+    for (unsigned i = process->service; i < sim->plan.locks; i += sim->plan.services) {
+        struct sim_process *holder;
+        uint64_t owner;
+        hfi_time until;
+
+        if (sim_store_holder(sim, &sim->lock[i], &holder, &owner, &until) && holder == process)
+            sim_violated(&sim->world, "left", "p%u is closed and still has %s", process->index,
+                         sim->lock[i].name);
+    }
+    snprintf(key, sizeof key, "holdfast:client:%s", process->identity.id);
+    if (!sim->plan.library && sim_redis_find(&server->redis, sim->plan.db, key, strlen(key)))
+        sim_violated(&sim->world, "left", "p%u is closed and still announced", process->index);
+}
+
 void sim_check_ended(struct sim_process *process, bool crashed)
 {
+    if (!crashed && process->sim->plan.profile == SIM_CALM)
+        check_calm_close(process);
     sim_check_drop_claims(process);
     if (crashed || !process->checking)
         sim_say(world_of(process), "p%u has ended", process->index);
@@ -73,12 +96,12 @@ void sim_check_trace(void *arg, enum hf_trace_level level, const char *text)
 {
     struct sim_process *process = arg;
     struct sim_memory *before = sim_memory_switch(NULL);
-    enum hfi_hold_state to;
+    struct sim_move move;
 
     if (process->checking) {
         sim_say(world_of(process), "p%u: %s", process->index, text);
-        if (level == HF_TRACE_DEBUG && sim_cover_move(text, &to))
-            sim_mix(world_of(process), (uint64_t)to << 8 ^ process->index);
+        if (level == HF_TRACE_DEBUG && sim_cover_move(text, &move))
+            sim_check_moved(process, &move);
         else
             sim_mix_bytes(world_of(process), text, strlen(text));
     }

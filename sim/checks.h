@@ -17,6 +17,7 @@
 #ifndef SIM_CHECKS_H
 #define SIM_CHECKS_H
 
+#include "coverage.h"
 #include "sim.h"
 
 /* An owner id in the store: "<client id>:<number>". */
@@ -25,10 +26,12 @@ struct sim_owner {
     hfi_time
         bound_ns; /* no claim of it may last longer, by the process' clock: from answered requests */
     uint32_t ttl_ms;
-    uint32_t in_flight;  /* tries */
-    bool tried, granted; /* as the answers said */
-    bool retired;        /* a try went unanswered: only its release may be sent */
-    bool released;       /* its release was sent: likewise */
+    uint32_t in_flight;   /* tries */
+    bool tried, granted;  /* as the answers said */
+    bool retired;         /* a try went unanswered: only its release may be sent */
+    bool released;        /* its release was sent: likewise */
+    bool answered;        /* and answered */
+    hfi_time released_ns; /* by the process' clock */
     bool fixed;
     bool excused;
     bool replayed;            /* a fault has sent one of its tries again */
@@ -52,6 +55,8 @@ struct sim_claim {
     struct sim_handle *handle;
     struct hfi_hold *hold;
     uint64_t number, owner, token;
+    uint64_t entered_by; /* who asked for it in the process, */
+    uint8_t entered_kind;
     hfi_time since;      /* true time */
     hfi_time ceiling_ns; /* by the process' clock: the most that was asked for */
     hfi_time deadline_ns;
@@ -113,6 +118,7 @@ void sim_check_excuse(struct sim_process *process, uint64_t owner);
 bool sim_claim_is_valid(const struct sim_claim *claim);
 
 /* check_owner.c */
+void sim_check_moved(struct sim_process *process, const struct sim_move *move);
 void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_request *request);
 void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_request *request);
 void sim_check_changed(struct sim_server *server, struct sim_conn *conn, unsigned db,

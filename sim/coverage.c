@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coverage.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct sim_coverage sim_coverage;
@@ -36,19 +37,23 @@ static bool state_of(const char *text, size_t len, enum hfi_hold_state *ret_stat
     return false;
 }
 
-bool sim_cover_move(const char *text, enum hfi_hold_state *ret_to)
+bool sim_cover_move(const char *text, struct sim_move *ret_move)
 {
     const char *arrow = strstr(text, " -> "), *from = arrow;
-    enum hfi_hold_state before;
 
     if (!arrow)
         return false;
     while (from > text && from[-1] != ' ')
         from--;
-    if (!state_of(from, (size_t)(arrow - from), &before) ||
-        !state_of(arrow + 4, strlen(arrow + 4), ret_to))
+    if (!state_of(from, (size_t)(arrow - from), &ret_move->from) ||
+        !state_of(arrow + 4, strlen(arrow + 4), &ret_move->to))
         return false;
-    sim_coverage.moves[before][*ret_to]++;
+    while (from > text && (from[-1] == ' ' || from[-1] == ':'))
+        from--;
+    while (from > text && from[-1] >= '0' && from[-1] <= '9')
+        from--;
+    ret_move->owner = strtoull(from, NULL, 10);
+    sim_coverage.moves[ret_move->from][ret_move->to]++;
     return true;
 }
 

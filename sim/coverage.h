@@ -30,8 +30,14 @@ struct sim_coverage {
 
 extern struct sim_coverage sim_coverage;
 
-/* A move by its text, "… owner N: FROM -> TO". False: it is no move. */
-bool sim_cover_move(const char *text, enum hfi_hold_state *ret_to);
+/* A move of a hold, from the engine's own trace. */
+struct sim_move {
+    uint64_t owner;
+    enum hfi_hold_state from, to;
+};
+
+/* Reads "… owner N: FROM -> TO", and counts it. False: the text is of something else. */
+bool sim_cover_move(const char *text, struct sim_move *ret_move);
 void sim_coverage_add(struct sim_coverage *to, const struct sim_coverage *from);
 /* Prints both tables; false: something that should have been seen was not. */
 bool sim_coverage_print(const struct sim_coverage *coverage, FILE *out);

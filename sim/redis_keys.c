@@ -435,9 +435,10 @@ static void run_flushall(struct sim_call *call)
         struct sim_key *key, *next;
 
         HASH_ITER (hh, call->redis->keys[db], key, next) {
+            if (!sim_redis_find(call->redis, db, key->name, key->len))
+                continue; /* it was over, and is gone now */
             sim_redis_touch(call->redis, db, key->name, key->len);
-            if (sim_redis_find(call->redis, db, key->name, key->len))
-                sim_redis_remove(call->redis, db, key);
+            sim_redis_remove(call->redis, db, key);
         }
     }
     sim_reply_status(call->reply, "OK");
