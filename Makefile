@@ -5,6 +5,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+SEEDS ?= 1000
+SEED ?= 1
 
 .PHONY: help
 help: ## show this list
@@ -37,6 +39,12 @@ asan: ## run all tests under the address and undefined-behaviour sanitizers
 tsan: ## run all tests under the thread sanitizer
 	@scripts/deps.sh build test
 	@scripts/test.sh tsan
+
+.PHONY: sim
+sim: ## run the library in simulated worlds full of faults: SEEDS=1000 SEED=1
+	@scripts/deps.sh build test
+	@scripts/build.sh dev
+	@build/dev/bin/holdfast-sim --seed $(SEED) --seeds $(SEEDS) --jobs $$(nproc)
 
 .PHONY: lint
 lint: ## check format, warnings of clang, clang-tidy, cppcheck, scripts, man pages, headers

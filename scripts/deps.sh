@@ -62,6 +62,7 @@ need_set()
         need g++ tool c++
         need pkg-config tool pkg-config
         need libcmocka-dev header cmocka.h
+        need liblua5.1-0-dev header lua5.1/lua.h
         need redis-server tool redis-server
         wanted="$wanted valkey-server"
         ;;
@@ -71,6 +72,7 @@ need_set()
     lint)
         need g++ tool c++
         need libcmocka-dev header cmocka.h
+        need liblua5.1-0-dev header lua5.1/lua.h
         need clang tool clang
         need clang-tidy tool clang-tidy
         need clang-format tool clang-format
