@@ -150,14 +150,16 @@ static int standard(const char *path)
     return 0;
 }
 
+/* Without signals 32 and 33, the C library's own: it takes what was ignored away where there are threads. */
 static int mask(void)
 {
+    static const unsigned long long OWN = 3ull << 31;
     FILE *status = fopen("/proc/self/status", "re");
     char line[256];
 
     while (fgets(line, sizeof line, status))
         if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0)
-            fputs(line, stdout);
+            printf("%.6s %llx\n", line, strtoull(line + 7, NULL, 16) & ~OWN);
     fclose(status);
     return 0;
 }
