@@ -568,6 +568,21 @@ static void refused(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     pause(engine, now, gate);
 }
 
+/* Once, the next try leaves at once. A store of which nothing is ever known is not asked without pause: each
+ * try leaves an owner id behind that has to be released. */
+static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                   struct hfi_hold *hold)
+{
+    if (hold->lease.queue && make_wait(gate) == HF_OK)
+        gate->wait->ticket = true; /* there may be one: it is to be given up at the end */
+    retire(engine, now, gate, hold);
+    fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
+    if (!gate->unsure || !stays(engine, gate))
+        return;
+    gate->answer = HF_ERR_UNSURE;
+    pause(engine, now, gate);
+}
+
 void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 {
     struct hfi_gate *gate = hold->gate;
@@ -585,11 +600,9 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
     } else if (outcome == HFI_NOT_DONE) {
         refused(engine, now, gate, hold);
     } else {
-        if (hold->lease.queue && make_wait(gate) == HF_OK)
-            gate->wait->ticket = true; /* there may be one: it is to be given up at the end */
-        retire(engine, now, gate, hold);
-        fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
+        unsure(engine, now, gate, hold);
     }
+    gate->unsure = outcome == HFI_UNKNOWN;
     if (gate->announced && gate->queue_len != waiters)
         hfi_presence_mark(engine, now, gate);
     hfi_gate_drive(engine, now, gate);

@@ -83,6 +83,7 @@ struct hfi_gate {
     uint32_t named_len; /* of these: with owners that the program chose */
     uint32_t passes;    /* of the present hold */
     uint32_t refs;      /* holds and announcements that need the name */
+    bool unsure;        /* the outcome of the last try is not known */
     uint16_t name_len;
     bool dirty;     /* presence.c: changed since it was last announced */
     bool announced; /* presence.c: people see something */

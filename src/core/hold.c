@@ -224,11 +224,13 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
         finish_release(engine, hold, ours ? HF_OK : HF_ERR_LOST);
         gone(engine, hold);
     } else {
+        bool first = request->outcome == HFI_UNKNOWN && !hold->repeated;
+
         finish_release(engine, hold, HF_ERR_UNSURE);
-        hold->repeated |= request->outcome == HFI_UNKNOWN;
+        hold->repeated |= first;
         if (now >= hold->expiry_ns || engine->broken)
             gone(engine, hold);
-        else if (request->outcome == HFI_UNKNOWN)
+        else if (first)
             send_release(engine, now, hold); /* leaves when there is a connection again */
         else
             hfi_wheel_set(

@@ -659,6 +659,56 @@ static void unknown_retires_the_owner_id(void **state)
                "A: OK #2 token 6\n");
 }
 
+/* Nothing is ever known: after the first time there are pauses, and they grow. */
+static void unknown_again_and_again(void **state)
+{
+    unsigned tries = 0;
+
+    (void)state;
+    s.quiet = s.deaf = true;
+    acquire(&s, 'A', "L", HOW());
+    unknown(&s, "try L#1");
+    assert_true(is_pending(&s, "try L#2")); /* at once */
+    for (uint64_t owner = 2; elapsed_ms(&s) < 20000; owner++) {
+        char label[32];
+
+        snprintf(label, sizeof label, "release L#%u", (unsigned)owner - 1);
+        gone(&s, label);
+        snprintf(label, sizeof label, "try L#%u", (unsigned)owner);
+        unknown(&s, label);
+        tries++;
+        snprintf(label, sizeof label, "try L#%u", (unsigned)owner + 1);
+        assert_false(is_pending(&s, label));
+        while (!is_pending(&s, label))
+            pass(&s, 1);
+        hush(&s);
+    }
+    assert_in_range(tries, 20, 80);
+    cancel(&s, 'A');
+    hush(&s);
+}
+
+/* What is said when the time is over meanwhile; and one answer ends the pauses. */
+static void unknown_twice(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW());
+    acquire(&s, 'B', "L", HOW(.wait_ms = 1));
+    unknown(&s, "try L#1");
+    unknown(&s, "try L#2");
+    hush(&s);
+    leap(&s, 1);
+    assert_non_null(strstr(s.log, "B: UNSURE\n"));
+    restored(&s); /* the store works again */
+    assert_true(is_pending(&s, "try L#3"));
+    busy(&s, "try L#3", 30000);
+    done(&s, "watch L");
+    hush(&s);
+    unknown(&s, "try L#3");
+    assert_true(is_pending(&s, "try L#4"));
+    hush(&s);
+}
+
 /* "This owner has it already" is no grant: how long ago it was given is not known. */
 static void already_is_no_grant(void **state)
 {
@@ -972,6 +1022,8 @@ int main(void)
         STAGED(a_ticket_is_given_up_again),
         STAGED(a_ticket_that_may_be_there_is_given_up),
         STAGED(unknown_retires_the_owner_id),
+        STAGED(unknown_again_and_again),
+        STAGED(unknown_twice),
         STAGED(already_is_no_grant),
         STAGED(granted_too_late),
         STAGED(refusals_are_waited_out),

@@ -21,6 +21,12 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Until the next connection may be tried. */
+static void await_retry(void)
+{
+    w.now = hfi_time_max(w.now, wire_redis(&w)->link[COMMANDS].retry_ns);
+}
+
 static struct hfi_lease *send_try(const char *name, uint64_t owner)
 {
     struct hfi_lease *lease = wire_lease(&w, name, owner);
@@ -249,8 +255,7 @@ static void the_kill_is_repeated(void **state)
     wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
     for (int i = 0; i < 3; i++) {
         lease = send_try("L", 2);
-        while (wire_redis(&w)->link[COMMANDS].retry_ns > w.now)
-            w.now += HFI_MSEC;
+        await_retry();
         wire_connect(&w, COMMANDS);
         wire_commands(&w, COMMANDS);
         wire_say(&w, COMMANDS, SAME_SERVER);
@@ -259,8 +264,7 @@ static void the_kill_is_repeated(void **state)
         wire_finished(&w, &lease->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
     }
     send_try("L", 3);
-    while (wire_redis(&w)->link[COMMANDS].retry_ns > w.now)
-        w.now += HFI_MSEC;
+    await_retry();
     wire_up(&w, COMMANDS);
     assert_int_equal(wire_redis(&w)->kill_id, 0);
 }
@@ -301,6 +305,7 @@ static void the_kill_is_denied(void **state)
         wire_lose(&w, COMMANDS);
         wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
         lease = send_try("L", i + 2);
+        await_retry();
         wire_connect(&w, COMMANDS);
         wire_commands(&w, COMMANDS);
         wire_say(&w, COMMANDS, SAME_SERVER);
@@ -346,18 +351,69 @@ static void lost_after_noscript(void **state)
     wire_finished(&w, &lease->request, HFI_DONE, HF_OK);
 }
 
-/* It works, and ends again and again: that is no reason to wait, but a failed greeting is. */
+/* It works, and ends again and again: that is no reason to wait. */
 static void reconnects_at_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++) {
-        struct hfi_lease *lease = send_try("L", 1);
+        struct hfi_lease *one = send_try("L", 1), *two = send_try("L", 2);
 
+        wire_up(&w, COMMANDS);
+        wire_commands(&w, COMMANDS);
+        wire_say(&w, COMMANDS, "*1\r\n:2\r\n");
+        wire_finished(&w, &one->request, HFI_DONE, HF_OK);
+        wire_lose(&w, COMMANDS);
+        wire_finished(&w, &two->request, HFI_UNKNOWN, HF_ERR_UNSURE);
+    }
+}
+
+/* Every connection ends as soon as something is asked: after the first time there are pauses, and they grow. */
+static void a_server_that_hangs_up(void **state)
+{
+    unsigned connections = 0;
+    hfi_time end = w.now + 20 * HFI_SEC;
+
+    (void)state;
+    while (w.now < end) {
+        struct hfi_lease *lease = send_try("L", connections);
+        hfi_time before = w.now;
+
+        await_retry();
+        assert_true(connections > 1 || w.now == before);
         wire_up(&w, COMMANDS);
         wire_commands(&w, COMMANDS);
         wire_lose(&w, COMMANDS);
         wire_finished(&w, &lease->request, HFI_UNKNOWN, HF_ERR_UNSURE);
+        connections++;
     }
+    assert_in_range(connections, 10, 60);
+    send_try("L", 1000); /* it answers one: all is well again */
+    await_retry();
+    wire_up(&w, COMMANDS);
+    wire_commands(&w, COMMANDS);
+    wire_say(&w, COMMANDS, "*1\r\n:2\r\n");
+    wire_lose(&w, COMMANDS);
+    assert_true(wire_redis(&w)->link[COMMANDS].retry_ns <= w.now);
+    assert_non_null(w.class_->finished(w.store));
+}
+
+/* A connection that was of use says nothing about the next one, which cannot be made. */
+static void dialling_fails_after_success(void **state)
+{
+    struct hfi_lease *lease = send_try("L", 1);
+
+    (void)state;
+    wire_up(&w, COMMANDS);
+    wire_commands(&w, COMMANDS);
+    wire_say(&w, COMMANDS, "*1\r\n:2\r\n");
+    wire_finished(&w, &lease->request, HFI_DONE, HF_OK);
+    wire_lose(&w, COMMANDS);
+    lease = send_try("L", 2);
+    assert_int_equal(w.class_->want(w.store, COMMANDS, w.now), HFI_LINK_DIAL);
+    w.class_->lost(w.store, COMMANDS, w.now, "Connection refused");
+    wire_finished(&w, &lease->request, HFI_NOT_DONE, HF_ERR_UNREACHABLE);
+    send_try("L", 3);
+    assert_int_equal(w.class_->want(w.store, COMMANDS, w.now), HFI_LINK_NONE);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -528,6 +584,8 @@ int main(void)
         OPEN(lost_in_the_middle_of_a_command),
         OPEN(lost_after_noscript),
         OPEN(reconnects_at_once),
+        OPEN(a_server_that_hangs_up),
+        OPEN(dialling_fails_after_success),
         OPEN(a_reply_does_not_come),
         OPEN(replies_in_time),
         OPEN(the_soonest_counts),

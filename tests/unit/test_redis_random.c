@@ -104,7 +104,7 @@ static void execute_script(struct connection *c, const struct command *command)
 {
     size_t keys = strtoull(command->argv[2], NULL, 10);
     bool renewal = keys == 1;
-    struct asked *one = asked_by(command->argv[renewal ? 5 : 5]);
+    struct asked *one = asked_by(command->argv[5]);
 
     assert_non_null(one); /* nothing that is finished is executed afterwards */
     assert_int_not_equal(one->fate, EXECUTED);

@@ -142,7 +142,10 @@ static bool has_unsent_try(const struct process *process, int name)
 
 static bool is_unsure(const struct process *process, const struct call *call)
 {
-    return process->unsure_ns[call->name] >= call->start_ns ||
+    hfi_time old =
+        call->waiter.once ? 0 : process->engine.config.poll_ns; /* as the gate saw last */
+
+    return process->unsure_ns[call->name] + old >= call->start_ns ||
            net_count(process, HFI_OP_TRY, call->name) > 0;
 }
 

@@ -74,6 +74,23 @@ void hfi_redis_drop(struct hfi_redis *redis, unsigned number)
     redis->link[number].drop = true;
 }
 
+/* At once after a connection that was of use. One that was made and then answered nothing is tried again at
+ * once a single time: a server that ends it whenever it is asked is not to be asked in a circle. */
+static hfi_time pause_before_next(struct hfi_redis *redis, struct hfi_redis_link *link,
+                                  bool was_ready)
+{
+    bool first = was_ready && link->backoff.failures == 0;
+    hfi_time pause;
+
+    if (link->served) {
+        hfi_backoff_reset(&link->backoff);
+        return 0;
+    }
+    pause = hfi_backoff_next(&link->backoff, &redis->random, HFI_REDIS_RETRY_FIRST,
+                             HFI_REDIS_RETRY_MOST);
+    return first ? 0 : pause;
+}
+
 void hfi_redis_lost(struct hfi_store *store, unsigned number, hfi_time now, const char *why)
 {
     struct hfi_redis *redis = redis_of(store);
@@ -88,12 +105,8 @@ void hfi_redis_lost(struct hfi_store *store, unsigned number, hfi_time now, cons
     if (link->reader)
         redisReaderFree(link->reader);
     link->reader = NULL;
-    link->retry_ns = now;
-    if (was_ready)
-        hfi_backoff_reset(&link->backoff);
-    else
-        link->retry_ns += hfi_backoff_next(&link->backoff, &redis->random, HFI_REDIS_RETRY_FIRST,
-                                           HFI_REDIS_RETRY_MOST);
+    link->retry_ns = now + pause_before_next(redis, link, was_ready);
+    link->served = false;
     if (number == HFI_REDIS_WAKEUPS) {
         hfi_redis_unsubscribed(redis);
         return;
@@ -212,7 +225,6 @@ static void become_ready(struct hfi_redis *redis, unsigned number, hfi_time now)
     struct hfi_redis_link *link = &redis->link[number];
 
     link->state = HFI_LINK_READY;
-    hfi_backoff_reset(&link->backoff);
     if (number == HFI_REDIS_WAKEUPS) {
         redis->heard_ns = now;
         redis->pinged = false;
@@ -274,9 +286,14 @@ static void answered(struct hfi_redis *redis, hfi_time now, const redisReply *re
 static void take_reply(struct hfi_redis *redis, unsigned number, hfi_time now,
                        const redisReply *reply)
 {
-    if (redis->link[number].state == HFI_LINK_GREETING)
+    struct hfi_redis_link *link = &redis->link[number];
+
+    if (link->state == HFI_LINK_GREETING) {
         greeted(redis, number, now, reply);
-    else if (number == HFI_REDIS_COMMANDS)
+        return;
+    }
+    link->served = true;
+    if (number == HFI_REDIS_COMMANDS)
         answered(redis, now, reply);
     else
         hfi_redis_hear(redis, reply);
