@@ -12,6 +12,9 @@ struct hfi_trace {
     void *arg;
 };
 
+/* What is said is one line, whatever a server has put into it: control characters become '?'. */
+void hfi_one_line(char *text);
+
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations: against the grammar, and arithmetic that cannot overflow. */
+/* Durations: against the grammar, and a computation of its own. */
 #include "fuzz/fuzz.h"
 
 #include "cli/duration.h"
@@ -28,50 +28,45 @@ static int64_t unit_ms(const char *s)
     return strcmp(s, "h") == 0 ? 3600 * 1000 : 0;
 }
 
-/* The number in units of 1 / 10^9: with at most 64 characters, 30 digits decide what is too long. */
-static __int128 billionths(const char *whole, size_t whole_len, const char *part, size_t part_len)
-{
-    __int128 value = 0;
+#define BILLION UINT64_C(1000000000)
 
-    while (whole_len > 0 && *whole == '0') {
-        whole++;
-        whole_len--;
-    }
-    if (whole_len > 20)
-        whole_len = 20; /* 10^20 of the smallest unit is too long by far */
-    for (size_t i = 0; i < whole_len; i++)
-        value = value * 10 + (whole[i] - '0');
-    for (size_t i = 0; i < 9; i++)
-        value = value * 10 + (i < part_len ? part[i] - '0' : 0);
-    return value;
+/* Digits as a number; of more than fit into 10^11, a number that is too long a time by far. */
+static uint64_t number_of(const char *digits, size_t len)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < len && number < 100 * BILLION; i++)
+        number = number * 10 + (uint64_t)(digits[i] - '0');
+    return number;
 }
 
 static struct expected expect(const char *text)
 {
     static const struct expected MALFORMED = { CLI_DURATION_MALFORMED, 0 };
-    const __int128 billion = 1000 * 1000 * 1000;
     size_t whole_len = count_digits(text), part_len = 0;
-    const char *rest = text + whole_len, *part = NULL;
-    __int128 total;
+    const char *rest = text + whole_len;
+    uint64_t ms, billionths = 0;
     int64_t unit;
 
     if (whole_len == 0)
         return MALFORMED;
     if (*rest == '.') {
-        part = rest + 1;
-        part_len = count_digits(part);
-        rest = part + part_len;
+        part_len = count_digits(rest + 1);
         if (part_len == 0 || part_len > CLI_DURATION_DIGITS)
             return MALFORMED;
+        billionths = number_of(rest + 1, part_len);
+        for (size_t i = part_len; i < 9; i++)
+            billionths *= 10;
+        rest += 1 + part_len;
     }
     unit = unit_ms(rest);
     if (unit == 0)
         return MALFORMED;
-    total = billionths(text, whole_len, part, part_len) * unit;
-    total = (total + billion - 1) / billion; /* a fraction of a millisecond counts */
-    if (total > CLI_DURATION_MAX_MS)
+    ms = number_of(text, whole_len) * (uint64_t)unit;
+    ms += (billionths * (uint64_t)unit + BILLION - 1) / BILLION; /* a part of one counts */
+    if (ms > CLI_DURATION_MAX_MS)
         return (struct expected){ CLI_DURATION_TOO_LONG, 0 };
-    return (struct expected){ CLI_DURATION_OK, (int64_t)total };
+    return (struct expected){ CLI_DURATION_OK, (int64_t)ms };
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -14,6 +14,7 @@ void hfi_redis_say(struct hfi_redis *redis, const char *format, ...)
     va_start(args, format);
     vsnprintf(redis->store.detail, sizeof redis->store.detail, format, args);
     va_end(args);
+    hfi_one_line(redis->store.detail);
 }
 
 void hfi_redis_say_why_down(struct hfi_redis *redis)
