@@ -150,7 +150,7 @@ static void info(const redisReply *reply, const char *key, char *to, size_t room
     to[0] = '\0';
     while (line && !(strncmp(line, key, len) == 0 && line[len] == ':')) {
         line = strchr(line, '\n');
-        line += line != NULL;
+        line = line ? line + 1 : NULL;
     }
     if (!line)
         return;
