@@ -59,8 +59,8 @@ typedef int hfi_greeter(struct hfi_redis *redis, const redisReply *reply);
 
 struct hfi_redis_link {
     enum hfi_link_state state;
-    bool drop;      /* the host is to end it */
-    bool served;    /* this connection has answered more than the greeting */
+    bool drop;   /* the host is to end it */
+    bool served; /* this connection has answered more than the greeting */
     struct hfi_backoff backoff;
     hfi_time retry_ns; /* DOWN: not before */
     hfi_time ready_by; /* DIALING, GREETING: not after */
