@@ -114,7 +114,7 @@ static bool pull(struct proxy *proxy, struct proxy_link *link, bool down)
     struct flow *flow = down ? &link->down : &link->up;
     ssize_t n = recv(down ? link->server : link->client, flow->bytes + flow->count,
                      BUFFER - flow->count, 0);
-    long delay = atomic_load(&proxy->delay_ms);
+    long delay = atomic_load(down ? &proxy->delay_ms : &proxy->delay_up_ms);
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -125,7 +125,7 @@ static bool pull(struct proxy *proxy, struct proxy_link *link, bool down)
     if (concerns(proxy, link) && atomic_load(down ? &proxy->swallow_down : &proxy->swallow_up))
         return true;
     if (flow->count == 0)
-        flow->due_ms = down && delay && concerns(proxy, link) ? now_ms() + delay : 0;
+        flow->due_ms = delay && concerns(proxy, link) ? now_ms() + delay : 0;
     flow->count += (size_t)n;
     return true;
 }
@@ -148,11 +148,13 @@ static bool push(struct proxy *proxy, struct proxy_link *link, bool down)
 {
     struct flow *flow = down ? &link->down : &link->up;
     bool cut = false;
-    size_t count = flow->count;
+    size_t count = flow->count, most = (size_t)atomic_load(&proxy->split);
     ssize_t n;
 
     if (count == 0 || now_ms() < flow->due_ms)
         return true;
+    if (most && count > most && concerns(proxy, link))
+        count = most;
     if (down)
         count = allowance(proxy, link, count, &cut);
     n = send(down ? link->client : link->server, flow->bytes, count, MSG_NOSIGNAL);
@@ -207,6 +209,8 @@ static int plan(const struct proxy *proxy, const struct proxy_link *link, struct
         wait = 1;
     if (!link->up.count && link->down.due_ms > now_ms())
         wait = link->down.due_ms - now_ms();
+    if (!link->down.count && link->up.due_ms > now_ms())
+        wait = link->up.due_ms - now_ms();
     return (int)wait;
 }
 
@@ -260,6 +264,8 @@ void proxy_clear(struct proxy *proxy)
 {
     atomic_store(&proxy->kinds, PROXY_ANY);
     atomic_store(&proxy->delay_ms, 0);
+    atomic_store(&proxy->delay_up_ms, 0);
+    atomic_store(&proxy->split, 0);
     atomic_store(&proxy->cut_after, -1);
     atomic_store(&proxy->reset, false);
     atomic_store(&proxy->swallow_down, false);

@@ -23,8 +23,10 @@ struct proxy {
     int listener, kick[2];
     pthread_t thread;
     atomic_bool stop;
-    atomic_int kinds;     /* of which what follows is true */
-    atomic_long delay_ms; /* of what the server says */
+    atomic_int kinds;        /* of which what follows is true */
+    atomic_long delay_ms;    /* of what the server says */
+    atomic_long delay_up_ms; /* of what the client says */
+    atomic_int split; /* it passes at most so many bytes at a time, both ways; 0: any number */
     atomic_long
         cut_after;     /* bytes that the server may yet say, then the connection ends; -1: all */
     atomic_bool reset; /* it ends by RST */
