@@ -49,7 +49,7 @@ bool sim_one(struct sim *sim, const struct sim_options *options, struct sim_tall
 }
 
 /* Calm runs are the cheaper ones to learn nothing from. */
-static enum sim_profile profile_of(const struct sim_options *options, uint64_t seed)
+enum sim_profile sim_profile_of(const struct sim_options *options, uint64_t seed)
 {
     static const enum sim_profile TURNS[] = { SIM_CALM, SIM_MIXED, SIM_HOSTILE, SIM_MIXED,
                                               SIM_HOSTILE };
@@ -81,7 +81,7 @@ static void run_share(const struct sim_options *options, unsigned job, bool stop
         if (options->total_ops && tally->count.ops >= options->total_ops / jobs)
             break;
         one.seed = options->seed + i;
-        one.profile = profile_of(options, one.seed);
+        one.profile = sim_profile_of(options, one.seed);
         fine = sim_one(sim, &one, tally);
         if (!fine && !options->mutant)
             say_failure(sim, &one);

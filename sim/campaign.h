@@ -4,6 +4,7 @@
 #define SIM_CAMPAIGN_H
 
 #include "coverage.h"
+#include "fault.h"
 #include "sim.h"
 
 struct sim_tally {
@@ -23,6 +24,8 @@ extern char sim_current_run[512];
 bool sim_one(struct sim *sim, const struct sim_options *options, struct sim_tally *tally);
 /* Seeds one after the other, until enough is done. With `stop`: until one fails. */
 void sim_campaign(const struct sim_options *options, bool stop, struct sim_tally *tally);
+/* Which profile's turn it is. */
+enum sim_profile sim_profile_of(const struct sim_options *options, uint64_t seed);
 void sim_counts_add(struct sim_counts *to, const struct sim_counts *from);
 /* Leaves faults out of a run that fails, as long as it fails with the same invariant. */
 void sim_shrink(struct sim *sim, struct sim_options *options, const char *invariant);

@@ -243,6 +243,9 @@ static void check_grant(const struct sim_claim *claim)
 {
     const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
 
+    if (claim->process->engine.now >= hfi_hold_deadline(claim->hold))
+        sim_violated(world_of(claim->process), "unknown", "p%u is given %s after its deadline",
+                     claim->process->index, claim->lock->name);
     if (!owner || !owner->granted || owner->retired || owner->released)
         sim_violated(world_of(claim->process), "unknown",
                      "p%u is given %s (owner %llu), which no answer has given it",

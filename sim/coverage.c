@@ -7,7 +7,7 @@
 struct sim_coverage sim_coverage;
 
 static const char *const FAULT_NAMES[SIM_FAULT_KINDS] = {
-#define SIM_FAULT(name, inside, text) #name,
+#define SIM_FAULT(name, kind, text) #name,
 #include "fault_kinds.inc"
 #undef SIM_FAULT
 };

@@ -13,7 +13,7 @@
 #include "core/hold.h"
 
 enum sim_fault_kind {
-#define SIM_FAULT(name, inside, text) SIM_FAULT_##name,
+#define SIM_FAULT(name, kind, text) SIM_FAULT_##name,
 #include "fault_kinds.inc"
 #undef SIM_FAULT
     SIM_FAULT_KINDS

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GENTLE, INSIDE, OUTSIDE };
+
 struct kind {
     const char *name, *text;
-    bool inside;
+    int where;
 };
 
 static const struct kind KINDS[SIM_FAULT_KINDS] = {
-#define SIM_FAULT(name, inside, text) { #name, text, inside },
+#define SIM_FAULT(name, kind, text) { #name, text, kind },
 #include "fault_kinds.inc"
 #undef SIM_FAULT
 };
@@ -23,7 +25,7 @@ const char *sim_fault_name(enum sim_fault_kind kind)
 
 bool sim_fault_is_inside(enum sim_fault_kind kind)
 {
-    return KINDS[kind].inside;
+    return KINDS[kind].where != OUTSIDE;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ static bool is_for_processes(enum sim_fault_kind kind)
 /* Does it make sense in this run? */
 static bool is_possible(const struct sim *sim, enum sim_fault_kind kind)
 {
-    if (sim->plan.profile != SIM_HOSTILE && !KINDS[kind].inside)
+    if (KINDS[kind].where > (int)sim->plan.profile)
         return false;
     if (sim->plan.library)
         return kind == SIM_FAULT_DISK || is_for_processes(kind);
@@ -114,6 +116,8 @@ static void draw(struct sim *sim, unsigned index)
     do
         fault->kind = (enum sim_fault_kind)sim_below(&fault->random, SIM_FAULT_KINDS);
     while (!is_possible(sim, fault->kind));
+    if (sim->options->only_fault)
+        fault->kind = (enum sim_fault_kind)(sim->options->only_fault - 1);
     fault->at = draw_time(sim, &fault->random);
     fault->duration = draw_duration(sim, &fault->random);
     sim_timer_init(&fault->timer, run, fault);

@@ -8,6 +8,7 @@
 
 #include "campaign.h"
 #include "fault.h"
+#include "mutants.h"
 #include "redis.h"
 #include "sim_commit.h"
 
@@ -151,8 +152,13 @@ int main(int argc, char **argv)
         return 2;
     if (options.replay && !sim_options_load(&options, options.replay))
         return 2;
+    if (options.mutant && !sim_mutant_turn_on(&options))
+        return 2;
+    sim_lua_rewrite = sim_mutant_script;
     signal(SIGABRT, on_abort);
-    if (options.seeds || options.total_ops)
+    if (options.mutants)
+        code = sim_mutants_run(&options) ? 0 : 1;
+    else if (options.seeds || options.total_ops)
         code = run_many(&options);
     else
         code = run_one(&options);

@@ -30,6 +30,8 @@ struct sim_options {
     const char *mutant;                   /* NULL: none */
     bool trace;
     bool strict;                         /* faults outside the contract excuse nothing */
+    bool drift;                          /* clocks run as differently as they can */
+    int only_fault;                      /* one kind of fault, counted from 1; 0: all */
     uint8_t without[SIM_FAULTS_MAX / 8]; /* faults that are left out */
 
     /* Campaigns */

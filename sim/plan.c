@@ -77,6 +77,9 @@ static void draw_programs(struct sim_plan *plan, struct hfi_random *random)
         plan->hold_ns = ttl / 4;
     plan->loops = sim_below(random, 2);
     plan->named_owners = sim_below(random, 4) == 0;
+    plan->restless = sim_below(random, 2);
+    if (!plan->library)
+        plan->faults = (unsigned)PICK(random, 0, 0, 10);
 }
 
 static void draw_network(struct sim_plan *plan, struct hfi_random *random)
@@ -104,15 +107,17 @@ static void draw_trouble(struct sim_plan *plan, struct hfi_random *random)
     plan->slow_sends = sim_below(random, 2);
     plan->foreigners = sim_below(random, 4) == 0;
     plan->people = sim_below(random, 4) == 0;
-    plan->restless = sim_below(random, 2);
     plan->deny_kill = sim_below(random, 6) == 0;
     plan->faults = (unsigned)PICK(random, 4, 12, 30, 60);
 }
 
-static void draw_outside(struct sim_plan *plan, struct hfi_random *random)
+static void draw_outside(struct sim_plan *plan, struct hfi_random *random,
+                         const struct sim_options *options)
 {
     if (sim_below(random, 8) == 0)
         plan->drift_ppm = DRIFT_OUTSIDE;
+    if (options->only_fault)
+        plan->drift_ppm = options->drift ? DRIFT_OUTSIDE : DRIFT_INSIDE;
 }
 
 /* Time passes in windows: with their beginnings come a burst of work, and most faults. */
@@ -145,7 +150,7 @@ void sim_plan_draw(struct sim_plan *plan, const struct sim_options *options)
     if (plan->profile != SIM_CALM)
         draw_trouble(plan, &random);
     if (plan->profile == SIM_HOSTILE)
-        draw_outside(plan, &random);
+        draw_outside(plan, &random, options);
     draw_length(plan, &random, options);
 }
 

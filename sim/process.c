@@ -90,11 +90,11 @@ void sim_process_hurry(struct sim_process *process)
     process->stopped_until = hfi_time_min(process->stopped_until, world->now);
     process->late_until = world->now;
     process->late_ns = HFI_MSEC;
+    if (process->stale)
+        sim_at(world, process->stale, world->now);
     for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
-        if (timers[i] != &process->wake && sim_timer_is_set(timers[i]))
-            sim_at(world, timers[i], world->now);
-    if (sim_timer_is_set(&process->wake))
-        sim_at(world, &process->wake, world->now);
+        if (timers[i] != process->stale && sim_timer_is_set(timers[i]))
+            sim_at(world, timers[i], world->now + 1);
 }
 
 hfi_time sim_process_excuse(const struct sim_process *process)
@@ -135,7 +135,10 @@ bool sim_process_enter(struct sim_process *process, struct sim_timer *timer, hfi
         sim_below(&process->random, 3) == 0)
         stop_here(process, timer);
     if (sim_process_is_stopped(process)) {
-        sim_at(world, timer, stopped_until(process) + sim_below(&process->random, 20 * HFI_USEC));
+        /* The one that has read the clock has the client's lock: it goes on first. */
+        sim_at(world, timer,
+               stopped_until(process) +
+                   (process->stale == timer ? 0 : 1 + sim_below(&process->random, 20 * HFI_USEC)));
         return false;
     }
     *ret_now = sim_process_now(process);

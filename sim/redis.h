@@ -119,6 +119,8 @@ struct sim_redis_hooks {
                     const struct sim_key *after);
     /* A script has run; its reply is what call->reply has from `reply_at` on. */
     void (*ran)(void *arg, const struct sim_call *call, const char *sha, size_t reply_at);
+    /* Before a command runs: its reply will make no sense. *ret_run: it is run all the same. */
+    bool (*garbles)(void *arg, const struct sim_call *call, bool *ret_run);
     /* CLIENT KILL. */
     void (*killed)(void *arg, struct sim_conn *by, struct sim_conn *conn);
 };
@@ -229,6 +231,8 @@ bool sim_glob(const char *pattern, size_t pattern_len, const char *text, size_t 
 
 /* redis_lua.c */
 void sim_lua_close(void);
+/* What a server makes of a script: itself, unless it is to have a bug (mutants.h). */
+extern const char *(*sim_lua_rewrite)(const char *sha, const char *text, size_t *len);
 
 /* sha1.c */
 void sim_sha1(const char *bytes, size_t count, char hex[41]);

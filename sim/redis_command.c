@@ -110,6 +110,23 @@ static bool is_refused(struct sim_call *call, const struct sim_command *command)
     return true;
 }
 
+static void run(struct sim_call *call, const struct sim_command *command)
+{
+    static const char *const GARBAGE[] = { "+WHAT\r\n",     "$-1\r\n",
+                                           "*0\r\n",        "*1\r\n+OK\r\n",
+                                           "$3\r\nyes\r\n", "*3\r\n:1\r\n:0\r\n+1\r\n" };
+    const struct sim_redis_hooks *hooks = &call->redis->hooks;
+    size_t at = call->reply->len;
+    bool runs = true, garbles = hooks->garbles && hooks->garbles(hooks->arg, call, &runs);
+
+    if (runs)
+        command->run(call);
+    if (!garbles)
+        return;
+    call->reply->len = at;
+    sim_text_say(call->reply, GARBAGE[call->redis->command % (sizeof GARBAGE / sizeof GARBAGE[0])]);
+}
+
 void sim_redis_run(struct sim_call *call)
 {
     const struct sim_command *command = sim_command_find(&call->argv[0]);
@@ -121,7 +138,7 @@ void sim_redis_run(struct sim_call *call)
     } else if (!is_refused(call, command)) {
         call->redis->command++;
         call->redis->wrote = false;
-        command->run(call);
+        run(call, command);
         sim_redis_commit(call->redis, call->conn);
     }
 }

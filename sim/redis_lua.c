@@ -21,6 +21,8 @@ struct compiled {
     char sha[41];
 };
 
+const char *(*sim_lua_rewrite)(const char *sha, const char *text, size_t *len);
+
 static lua_State *lua;
 static struct compiled *compiled;
 static struct sim_call *running; /* the EVAL */
@@ -366,6 +368,8 @@ static void learn(struct sim_redis *redis, const char *sha)
 /* False: it is no Lua, and that was said. */
 static bool compile(struct sim_call *call, const char *sha, const struct sim_arg *text)
 {
+    const char *source = text->at;
+    size_t len = text->len;
     struct compiled *script;
     char message[512];
 
@@ -374,7 +378,9 @@ static bool compile(struct sim_call *call, const char *sha, const struct sim_arg
     HASH_FIND(hh, compiled, sha, 40, script);
     if (script)
         return true;
-    if (luaL_loadbuffer(lua, text->at, text->len, "@user_script") != 0) {
+    if (sim_lua_rewrite)
+        source = sim_lua_rewrite(sha, text->at, &len);
+    if (luaL_loadbuffer(lua, source, len, "@user_script") != 0) {
         snprintf(message, sizeof message, "ERR Error compiling script (new function): %s",
                  lua_tostring(lua, -1));
         lua_pop(lua, 1);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <utlist.h>
 
@@ -62,20 +63,6 @@ static void end_connection(struct sim_conn *conn)
     sim_conn_free(conn);
 }
 
-/* A reply of another kind than was asked for, which a client must not believe. */
-static void garble(struct sim_server *server, struct sim_text *out)
-{
-    static const char *const REPLIES[] = {
-        "+WHAT\r\n",    "$-1\r\n", "*0\r\n", "*1\r\n+OK\r\n", "*3\r\n:1\r\n:0\r\n+1\r\n",
-        "$3\r\nyes\r\n"
-    };
-
-    if (!server->garbles || sim_below(&server->random, 4))
-        return;
-    out->len = 0;
-    sim_text_say(out, REPLIES[sim_below(&server->random, sizeof REPLIES / sizeof REPLIES[0])]);
-}
-
 static void send_output(struct sim_server *server, struct sim_conn *conn)
 {
     long sent;
@@ -114,14 +101,9 @@ static void serve(struct sim_server *server, struct sim_conn *conn)
     size_t count = sim_link_peek(link, SIM_SERVER, &bytes);
 
     if (count > 0) {
-        uint64_t command = server->redis.command, scripts = server->scripts_run;
-        bool was_empty = conn->out.len == 0;
-
         sim_server_wall_us(server);
         sim_conn_feed(conn, bytes, count);
         sim_link_take(link, SIM_SERVER, count);
-        if (was_empty && server->redis.command == command + 1 && server->scripts_run > scripts)
-            garble(server, &conn->out); /* it is the reply to one script */
         sim_server_flush(server);
     }
     conn = link->end[SIM_SERVER].owner; /* NULL: it was ended in between */
@@ -364,8 +346,19 @@ static void changed(void *arg, struct sim_conn *conn, unsigned db, const struct 
 
 static void ran(void *arg, const struct sim_call *call, const char *sha, size_t reply_at)
 {
-    ((struct sim_server *)arg)->scripts_run++;
     sim_check_ran(arg, call, sha, reply_at);
+}
+
+/* Replies of scripts: a greeting that makes no sense would leave us without what we must know of a connection. */
+static bool garbles(void *arg, const struct sim_call *call, bool *ret_run)
+{
+    struct sim_server *server = arg;
+
+    if (!server->garbles || !call->conn || server->replaying ||
+        strncasecmp(call->argv[0].at, "eval", 4) != 0 || sim_below(&server->random, 4))
+        return false;
+    *ret_run = sim_below(&server->random, 2);
+    return true;
 }
 
 static void killed(void *arg, struct sim_conn *by, struct sim_conn *conn)
@@ -382,8 +375,9 @@ void sim_server_init(struct sim *sim, unsigned index)
     server->index = index;
     sim_random_init(&server->random, plan->seed, 's', index);
     sim_redis_init(&server->redis);
-    server->redis.hooks =
-        (struct sim_redis_hooks){ .arg = server, .changed = changed, .ran = ran, .killed = killed };
+    server->redis.hooks = (struct sim_redis_hooks){
+        .arg = server, .changed = changed, .ran = ran, .garbles = garbles, .killed = killed
+    };
     server->redis.password = plan->password;
     server->redis.deny_kill = plan->deny_kill;
     server->redis.hand_db = plan->db;

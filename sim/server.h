@@ -40,11 +40,10 @@ struct sim_server {
     struct sim_server *replica;    /* NULL: none */
     uint64_t starts;               /* connection ids begin again at each */
     bool lost_data, stepped_back;  /* in this run */
-    uint64_t scripts_run;
-    bool garbles;         /* some replies make no sense */
-    bool breaking;        /* the script that runs is `break` */
-    bool replaying;       /* a script is run again, to see that it changes nothing */
-    const char *mutation; /* what is wrong with its scripts (mutant.h) */
+    bool garbles;                  /* some replies make no sense */
+    bool breaking;                 /* the script that runs is `break` */
+    bool replaying;                /* a script is run again, to see that it changes nothing */
+    const char *mutation;          /* what is wrong with its scripts (mutant.h) */
 };
 
 struct sim_service {

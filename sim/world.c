@@ -60,6 +60,19 @@ void sim_violated(struct sim_world *world, const char *invariant, const char *fo
     sim_say(world, "VIOLATED %s: %s", invariant, world->failure);
 }
 
+#define STEPS_AT_ONCE 1000000
+
+/* Does time still pass? */
+static void check_progress(struct sim_world *world)
+{
+    if (world->now != world->since) {
+        world->since = world->now;
+        world->steps_at_once = 0;
+    } else if (++world->steps_at_once > STEPS_AT_ONCE) {
+        sim_violated(world, "stuck", "something is done again and again, and no time passes");
+    }
+}
+
 bool sim_run_until(struct sim_world *world, hfi_time until)
 {
     while (!world->failed && world->queue.count > 0 && world->queue.heap[0]->at <= until) {
@@ -67,6 +80,7 @@ bool sim_run_until(struct sim_world *world, hfi_time until)
 
         world->now = timer->at;
         world->steps++;
+        check_progress(world);
         timer->run(timer->arg);
     }
     if (!world->failed && until != HF_TIME_NEVER)

@@ -21,8 +21,10 @@ struct sim_world {
     struct sim_queue queue;
     struct hfi_random random;
     uint64_t hash;
-    uint64_t steps; /* timers that ran */
-    FILE *trace;    /* NULL: none is wanted */
+    uint64_t steps;         /* timers that ran */
+    hfi_time since;         /* when the last of them ran, */
+    uint64_t steps_at_once; /* and how many at that time */
+    FILE *trace;            /* NULL: none is wanted */
     bool failed;
     const char *invariant; /* the first that did not hold */
     char failure[512];

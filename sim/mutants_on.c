@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mutants.h"
+
+const bool sim_product_has_mutants = true;
