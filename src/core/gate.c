@@ -531,7 +531,7 @@ static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
     gate->answer = HF_ERR_BUSY;
     take_back(engine, gate, hold);
     if (gate->wait || (answer.ticket && make_wait(gate) == HF_OK))
-        gate->wait->ticket |= answer.ticket; /* one from before is still there */
+        gate->wait->ticket = answer.ticket || (gate->wait->ticket && !answer.queue);
     fail_once(engine, gate, gate->tries, HF_ERR_BUSY);
     if (!stays(engine, gate))
         return;
