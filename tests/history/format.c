@@ -104,7 +104,8 @@ void hist_write_settings(const struct history *history, FILE *file)
  * Reading
  */
 
-static bool wrong(char *ret_why, size_t room, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool wrong(char *ret_why, size_t room,
+                                                        const char *format, ...)
 {
     va_list list;
 

@@ -203,6 +203,16 @@ void hist_end(struct hist_record *record, enum hist_outcome outcome, int error)
     hist_end_at(record, hist_now(), outcome, error);
 }
 
+void hist_note(struct hist_thread *thread, enum hist_kind kind, uint32_t process, const char *what,
+               uint64_t from, uint64_t to)
+{
+    struct hist_record *record = hist_prepare(thread, kind, "", what);
+
+    record->process = process;
+    atomic_store_explicit(&record->invoked, from, memory_order_release);
+    hist_end_at(record, to, HIST_OK, 0);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Collecting
  */

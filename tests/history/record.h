@@ -25,7 +25,7 @@ struct hist_record {
     uint8_t kind;
     _Atomic uint8_t outcome;
     atomic_ushort results;
-    char lock[24], who[24], owner[HIST_TEXT_MAX + 1];
+    char lock[16], who[16], owner[48]; /* longer ones are cut */
 };
 
 struct hist_log;
@@ -65,6 +65,9 @@ void hist_invoke(struct hist_record *record);
 void hist_end(struct hist_record *record, enum hist_outcome outcome, int error);
 /* Likewise, when it returned is known. */
 void hist_end_at(struct hist_record *record, uint64_t when, enum hist_outcome outcome, int error);
+/* What happened to a process, or to the world (process 0), between two times. */
+void hist_note(struct hist_thread *thread, enum hist_kind kind, uint32_t process, const char *what,
+               uint64_t from, uint64_t to);
 uint64_t hist_now(void);
 
 #endif

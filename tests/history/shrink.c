@@ -67,7 +67,7 @@ static void try_without(struct trial *trial, uint64_t token, bool *was)
 static bool try_since(struct trial *trial, uint64_t since)
 {
     uint64_t token = trial->ops[trial->stuck].token;
-    uint64_t *late = malloc(trial->count * sizeof *late);
+    uint64_t *late = malloc((trial->count + 1) * sizeof *late);
     size_t n = 0;
 
     for (size_t i = 0; late && i < trial->count; i++)
@@ -96,7 +96,7 @@ static bool cut_front(struct trial *trial)
 
 static void leave_out_holds(struct trial *trial)
 {
-    bool *was = malloc(trial->count * sizeof *was);
+    bool *was = malloc((trial->count + 1) * sizeof *was);
 
     if (gather(trial) > MANY) { /* it is not about a window: they are shown as they are */
         free(was);
