@@ -13,6 +13,7 @@
  *   kept      calm runs: what is renewed is not lost
  *   risk      a hold whose renewals fail is AT_RISK in time
  *   passed    only what is HELD, and renewed, is passed on inside a process
+ *   parked    a hold that nobody has is taken, or goes back, before the time for passing is over
  *   entered   only its owner enters a hold again
  *   tokens    each claim's token is larger than all before, and of the block that the store gave
  *   unknown   no claim without an answer that gave it
@@ -174,6 +175,17 @@ static void check_risk(const struct sim_claim *claim, hfi_time now)
                  claim->lock->name, (double)(now - sent) / 1e6);
 }
 
+static void check_parked(struct sim_process *process, hfi_time now)
+{
+    const struct hfi_hold *hold;
+
+    for (hold = process->engine.holds; hold; hold = hold->next)
+        if (hfi_pass_parked(hold) && now >= hold->gate->pass_until_ns)
+            sim_violated(world_of(process), "parked",
+                         "p%u: %s is parked after the time for passing", process->index,
+                         hold->gate->name);
+}
+
 void sim_check_ticked(struct sim_process *process, hfi_time now)
 {
     const struct sim_claim *claim;
@@ -188,6 +200,7 @@ void sim_check_ticked(struct sim_process *process, hfi_time now)
         if (state == HFI_HOLD_HELD && !claim->inner)
             check_risk(claim, now);
     }
+    check_parked(process, now);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -14,6 +14,10 @@
 
 #define REPLAY_EACH 16 /* one script in so many is run again */
 
+/* How the reply of a granted try begins; the first token and how many there are follow. */
+#define GRANTED "*3\r\n:1\r\n"
+#define NEXT    "\r\n:"
+
 enum script {
 #define HFI_SCRIPT(name, sha, text, length) SCRIPT_##name,
 #include "redis_scripts.inc"
@@ -89,9 +93,12 @@ static void check_drawn(struct sim_server *server, const struct sim_arg *name, c
 {
     struct sim_lock *lock = sim_lock_find(server->sim, server->service, name->at, name->len);
     unsigned long long first, count;
+    char *end;
 
-    if (sscanf(reply, "*3\r\n:1\r\n:%llu\r\n:%llu", &first, &count) != 2 || !lock)
+    first = strtoull(reply + strlen(GRANTED ":"), &end, 10);
+    if (!lock || strncmp(end, NEXT, strlen(NEXT)) != 0)
         return;
+    count = strtoull(end + strlen(NEXT), NULL, 10);
     if (first <= lock->drawn &&
         !(server->lost_data && server->stepped_back && !server->sim->options->strict))
         sim_violated(&server->sim->world, "drawn", "s%u gives token %llu after token %llu for %s",
@@ -104,7 +111,7 @@ static void ran_acquire(struct sim_server *server, const struct sim_call *call, 
     struct sim_process *process;
     uint64_t number;
     struct sim_owner *owner = owner_of(server, &call->argv[5], &process, &number);
-    bool granted = strncmp(reply, "*3\r\n:1\r\n", 8) == 0;
+    bool granted = strncmp(reply, GRANTED, strlen(GRANTED)) == 0;
 
     if (granted)
         check_drawn(server, &call->argv[3], reply);

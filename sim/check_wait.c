@@ -118,7 +118,7 @@ static void check_truth(const struct sim_ask *ask)
         return; /* there was no time for an answer */
     if (!is_calm(process->sim) || ask->result == HF_OK || ask->result == HF_ERR_BUSY ||
         (ask->result == HF_ERR_CANCELLED && ask->was_cancelled) ||
-        (ask->result == HF_ERR_CLOSED && closing))
+        ((ask->result == HF_ERR_CLOSED || ask->result == HF_ERR_UNSURE) && closing))
         return;
     sim_violated(world_of(process), "truthful", "p%u: acquiring %s fails without a fault: %s",
                  process->index, lock->name, hf_strerror(ask->result));

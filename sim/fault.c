@@ -82,11 +82,9 @@ static hfi_time draw_duration(const struct sim *sim, struct hfi_random *random)
 static hfi_time draw_time(const struct sim *sim, struct hfi_random *random)
 {
     hfi_time window = sim_below(random, sim->plan.windows) * sim->plan.window_ns;
-    hfi_time busy = sim->plan.quota * (sim->plan.think_ns + sim->plan.hold_ns + 4 * HFI_MSEC);
+    hfi_time busy = sim_plan_busy(&sim->plan);
 
-    if (busy > sim->plan.window_ns || sim_below(random, 4) == 0)
-        busy = sim->plan.window_ns;
-    return window + sim_below(random, busy);
+    return window + sim_below(random, sim_below(random, 4) ? busy : sim->plan.window_ns);
 }
 
 static void run(void *arg)

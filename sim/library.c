@@ -138,6 +138,8 @@ static void call_head(const struct sim_lock *lock, struct row *row, hfi_time now
     if (!head || head->called_ns)
         return;
     head->called_ns = now;
+    sim_say(&self.process->sim->world, "p%u is called for %s", head->peer.process->index,
+            lock->name);
     wake(head->peer, lock);
 }
 

@@ -70,13 +70,14 @@ static char *read_file(const char *path)
 static void append(char **to, const char *text)
 {
     size_t len = *to ? strlen(*to) : 0;
-    char *longer = realloc(*to, len + strlen(text) + 2);
+    size_t more = strlen(text) + 1;
+    char *longer = realloc(*to, len + more + 1);
 
     if (!longer)
         exit(1);
     if (len)
         longer[len++] = '\n';
-    strcpy(longer + len, text);
+    memcpy(longer + len, text, more);
     *to = longer;
 }
 
@@ -95,9 +96,9 @@ static void read_line(char *text, int line)
     } else if (text[0] == '@') {
         hunks[hunk_count++] = (struct hunk){ .file = text + 2, .line = line };
         mutant->count++;
-    } else if (text[0] == '-' && mutant->count) {
+    } else if (text[0] == '-' && mutant->count && hunk) {
         append(&hunk->old, text + 2);
-    } else if (text[0] == '+' && mutant->count) {
+    } else if (text[0] == '+' && mutant->count && hunk) {
         append(&hunk->new, strlen(text) > 1 ? text + 2 : "");
     } else if (strcmp(text, "host") == 0 || strncmp(text, "env ", 4) == 0) {
         mutant->kind = text;

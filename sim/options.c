@@ -134,7 +134,7 @@ static bool read_count(struct sim_options *options, const char *name, const char
             return wrong(value, "is no number that is possible here");
         if (COUNTS[i].wide)
             *COUNTS[i].wide = number;
-        else
+        if (COUNTS[i].narrow)
             *COUNTS[i].narrow = (unsigned)number;
         return true;
     }

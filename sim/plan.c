@@ -79,7 +79,7 @@ static void draw_programs(struct sim_plan *plan, struct hfi_random *random)
     plan->named_owners = sim_below(random, 4) == 0;
     plan->restless = sim_below(random, 2);
     if (!plan->library)
-        plan->faults = (unsigned)PICK(random, 0, 0, 10);
+        plan->faults = (unsigned)PICK(random, 0, 10, 60);
 }
 
 static void draw_network(struct sim_plan *plan, struct hfi_random *random)
@@ -133,6 +133,12 @@ static void draw_length(struct sim_plan *plan, struct hfi_random *random,
         plan->windows = 1 + (unsigned)(options->seconds * HFI_SEC / plan->window_ns);
     plan->duration_ns = plan->windows * plan->window_ns;
     plan->quota = 1 + (unsigned)(plan->ops / 2 / plan->windows / plan->processes / plan->threads);
+}
+
+hfi_time sim_plan_busy(const struct sim_plan *plan)
+{
+    return hfi_time_min(plan->window_ns,
+                        plan->quota * (plan->think_ns + plan->hold_ns + 4 * HFI_MSEC));
 }
 
 void sim_plan_draw(struct sim_plan *plan, const struct sim_options *options)

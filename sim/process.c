@@ -202,7 +202,7 @@ static void make_identity(struct sim_process *process)
     snprintf(who->host, sizeof who->host, "host%u", process->host->index);
     snprintf(who->user, sizeof who->user, "sim");
     snprintf(who->program, sizeof who->program, "p%u", process->index);
-    who->pid = (int64_t)(1000 + process->index);
+    who->pid = 1000 + (int64_t)process->index;
 }
 
 static void open_store(struct sim_process *process)

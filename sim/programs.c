@@ -47,11 +47,13 @@ static bool is_at_rest(const struct sim_program *program)
 
 static void plan_close(struct sim_program *program)
 {
-    const struct sim *sim = program->process->sim;
+    struct sim *sim = program->process->sim;
+    hfi_time window = sim_below(&program->random, sim->plan.windows) * sim->plan.window_ns;
 
-    if (sim->plan.restless && !sim->threads->draining)
-        sim_after(&program->process->sim->world, &program->timer,
-                  sim_below(&program->random, sim->plan.duration_ns));
+    if (sim->plan.restless && !sim->threads->draining) /* often in the middle of work */
+        sim_at(&sim->world, &program->timer,
+               hfi_time_max(window, sim->world.now / sim->plan.window_ns * sim->plan.window_ns) +
+                   sim_below(&program->random, sim_plan_busy(&sim->plan)));
 }
 
 static void closed(struct sim_ask *ask)

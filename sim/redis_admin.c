@@ -2,6 +2,7 @@
 /* Commands on connections, channels and the server. */
 #include "redis.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,7 @@ static void leave(struct sim_conn *conn, struct sim_channel *channel)
             (channel->count - i - 1) * sizeof(struct sim_conn *));
     if (--channel->count > 0)
         return;
+    assert(conn->redis->channels);
     HASH_DEL(conn->redis->channels, channel);
     free(channel->conn);
     free(channel);

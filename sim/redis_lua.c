@@ -6,6 +6,7 @@
  */
 #include "redis.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,6 +412,7 @@ static void run(struct sim_call *call, const char *sha, size_t keys)
     struct compiled *script;
 
     HASH_FIND(hh, compiled, sha, 40, script);
+    assert(script); /* the server knows it */
     set_global("KEYS", call->argv + 3, keys);
     set_global("ARGV", call->argv + 3 + keys, call->argc - 3 - keys);
     running = call;

@@ -112,6 +112,8 @@ struct sim {
 /* plan.c */
 void sim_plan_draw(struct sim_plan *plan, const struct sim_options *options);
 void sim_plan_write(const struct sim_plan *plan, struct sim_text *text);
+/* For how long there is work in a window, about. */
+hfi_time sim_plan_busy(const struct sim_plan *plan);
 int64_t sim_drift(struct hfi_random *random, const struct sim_plan *plan);
 
 /* run.c */

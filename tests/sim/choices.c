@@ -210,6 +210,26 @@ static void choose_small_script(struct hfi_random *random, struct sim_text *comm
             PICK(random, VALUES));
 }
 
+static void choose_set(struct hfi_random *random, struct sim_text *command)
+{
+    const char *key = PICK(random, KEYS);
+
+    switch (hfi_random_below(random, 4)) {
+    case 0:
+        PUT(command, "SET", key, PICK(random, VALUES));
+        break;
+    case 1:
+        PUT(command, "SET", key, PICK(random, VALUES), "PX", PICK(random, TTLS));
+        break;
+    case 2:
+        PUT(command, "SET", key, PICK(random, VALUES), "NX");
+        break;
+    default:
+        PUT(command, "SET", key, PICK(random, VALUES), "XX", "EX", "7");
+        break;
+    }
+}
+
 static void choose_key_command(struct hfi_random *random, struct sim_text *command)
 {
     const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
@@ -219,16 +239,10 @@ static void choose_key_command(struct hfi_random *random, struct sim_text *comma
         PUT(command, "GET", key);
         break;
     case 1:
-        PUT(command, "SET", key, PICK(random, VALUES));
-        break;
     case 2:
-        PUT(command, "SET", key, PICK(random, VALUES), "PX", PICK(random, TTLS));
-        break;
     case 3:
-        PUT(command, "SET", key, PICK(random, VALUES), "NX");
-        break;
     case 4:
-        PUT(command, "SET", key, PICK(random, VALUES), "XX", "EX", "7");
+        choose_set(random, command);
         break;
     case 5:
         PUT(command, "HSET", key, owner, PICK(random, VALUES));

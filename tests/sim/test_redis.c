@@ -172,7 +172,7 @@ static int by_bytes(const void *a, const void *b)
 static void sort_reply(struct sim_text *reply)
 {
     const char *last = strrchr(reply->at, '*');
-    size_t at = (size_t)(last - reply->at), count = (size_t)strtoll(last + 1, NULL, 10), next;
+    size_t at, count = (size_t)strtoll(last + 1, NULL, 10), next;
     char *element[64];
 
     if (count > 64 || count < 2)
@@ -273,7 +273,7 @@ static void one_step(struct hfi_random *random)
 
     command.len = 0;
     if (dice < 12)
-        set_time(model.wall_us + (int64_t)hfi_random_below(random, 1 << (10 + dice * 2)));
+        set_time(model.wall_us + (int64_t)hfi_random_below(random, UINT64_C(1) << (10 + dice * 2)));
     if (dice >= 98)
         set_memory(!model.out_of_memory);
     if (dice == 97)
