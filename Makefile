@@ -7,6 +7,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SEEDS ?= 1000
 SEED ?= 1
+SECONDS ?= 60
 
 .PHONY: help
 help: ## show this list
@@ -45,6 +46,12 @@ sim: ## run the library in simulated worlds full of faults: SEEDS=1000 SEED=1
 	@scripts/deps.sh build test
 	@scripts/build.sh dev
 	@build/dev/bin/holdfast-sim --seed $(SEED) --seeds $(SEEDS) --jobs $$(nproc)
+
+.PHONY: fuzz
+fuzz: ## feed the parsers and the core with inputs that a fuzzer makes: SECONDS=60 for each target
+	@scripts/deps.sh build test fuzz
+	@scripts/build.sh fuzz
+	@tests/fuzz/run -t $(SECONDS)
 
 .PHONY: lint
 lint: ## check format, warnings of clang, clang-tidy, cppcheck, scripts, man pages, headers

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench lint.
+# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench lint fuzz.
 #
 # What is there is recognised by itself (a tool in PATH, a header), wherever it came from, so this is quick
 # and does nothing when nothing is missing. What is missing comes from the distribution by apt-get, as root
@@ -36,6 +36,26 @@ header()
     done
     # Elsewhere, by CPATH or the like: the compiler knows.
     tool cc && printf '#include <%s>\n' "$1" | cc -E -x c - > /dev/null 2>&1
+}
+
+# libFuzzer, which is in a package of its own on some distributions.
+fuzzer()
+{
+    tool clang || return 1
+    for library in "libclang_rt.fuzzer-$(uname -m).a" libclang_rt.fuzzer.a; do
+        case $(clang -print-file-name="$library") in /*) return 0 ;; esac
+    done
+    return 1
+}
+
+# The number in the names of clang's packages: that of the one here, or of the one that "clang" would bring.
+clang_number()
+{
+    if tool clang; then
+        clang -dumpversion | cut -d . -f 1
+    else
+        apt-cache depends clang 2> /dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1
+    fi
 }
 
 # need PACKAGE CHECK ARGUMENT: notes the package as missing unless the check succeeds.
@@ -80,8 +100,16 @@ need_set()
         need shellcheck tool shellcheck
         need mandoc tool mandoc
         ;;
+    fuzz)
+        need clang tool clang
+        if ! fuzzer && tool apt-cache; then
+            [ -n "$(clang_number)" ] || apt update || true # no list knows clang yet
+            package=libclang-rt-$(clang_number)-dev
+            ! offered "$package" || need "$package" fuzzer ""
+        fi
+        ;;
     *)
-        die "no set is called \"$1\"; there are build, test, bench, lint"
+        die "no set is called \"$1\"; there are build, test, bench, lint, fuzz"
         ;;
     esac
 }
@@ -166,7 +194,7 @@ service_off()
 
 missing=""
 wanted=""
-[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench lint)"
+[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench lint fuzz)"
 for set in "$@"; do
     need_set "$set"
 done

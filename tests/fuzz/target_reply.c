@@ -243,12 +243,12 @@ static void greet(struct host *host)
     struct hfi_redis_link *link = &host->redis->link[host->speaking];
     unsigned turns = 0;
 
+    /* What was said before may swallow some of it. */
     while (side->connected && link->state == HFI_LINK_GREETING && !link->drop &&
-           link->greeted < side->greetings) {
+           link->greeted < side->greetings && turns++ < 16) {
         const char *answer =
             greeting_answer(side->greeting[link->greeted], side->greeting_about[link->greeted]);
 
-        MUST(turns++ < 16);
         say(host, host->speaking, answer, strlen(answer));
         pump_all(host);
     }
@@ -257,6 +257,15 @@ static void greet(struct host *host)
 /* ------------------------------------------------------------------------------------------------
  * The input
  */
+
+/* As hf_close() does it: the connections end first. */
+static void abandon(struct host *host)
+{
+    lose(host, HFI_REDIS_WAKEUPS);
+    lose(host, HFI_REDIS_COMMANDS);
+    wire_of(host)->abandon(store_of(host));
+    host->abandoned = true;
+}
 
 static void step(struct host *host, struct input *input, enum step what)
 {
@@ -290,8 +299,7 @@ static void step(struct host *host, struct input *input, enum step what)
         host->split ^= true;
         break;
     case STEP_ABANDON:
-        host->abandoned = true;
-        wire_of(host)->abandon(store_of(host));
+        abandon(host);
         break;
     default:
         break;
@@ -350,7 +358,7 @@ static void end(struct host *host)
         for (unsigned turns = 0; turns < 400 && !requests_are_done(&host->requests); turns++)
             pass(host, to_deadline(host));
     else if (!host->abandoned)
-        wire_of(host)->abandon(store_of(host));
+        abandon(host);
     pump_all(host);
     MUST(requests_are_done(&host->requests));
 }
