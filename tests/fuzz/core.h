@@ -4,8 +4,9 @@
  * network that do whatever the input says.
  *
  *   target_core.c   what the input's bytes mean, and the end   core_users.c   who wants locks, and is told
- *   core_host.c     between engine, store and the server       core_server.c  the server, true or not
+ *   core_host.c     between engine, store and the server       core_server.c  the server's connections
  *   core_model.c    what a true server has                     core_check.c   what must always hold
+ *   core_replies.c  its answers, true or not                   core_answers.c requests, answers, and results
  *
  * The server's lies are told apart from its truths: as long as there was none, claims are compared with what
  * it has. All else must hold whatever it says.
@@ -30,16 +31,22 @@ enum {
 
 enum { KIND_THREAD = 1, KIND_NAMED, KIND_FRESH };
 
+#define CORE_START (1000 * HFI_SEC)
+
 #define CLIENT_ID "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 /* What is known of an owner id from its bytes on the wire, and from what users were told. */
 struct owner {
     hfi_time try_ns;      /* when its last TRY left */
     hfi_time answered_ns; /* of those TRYs and RENEWs that were answered, when the last one left */
+    hfi_time kept_ns;     /* when that request left of which the client knows that it has it */
     bool retired;         /* a TRY of it was not answered, and its connection is gone */
     bool released;        /* the server has seen its release */
     bool told_lost;
-    uint64_t caller; /* number of the call for which it was first tried */
+    bool gone;                        /* the server has said that it does not have it */
+    uint64_t caller;                  /* number of the call for which it was first tried */
+    uint64_t first_token, last_token; /* what it was granted */
+    uint32_t claims;                  /* how often it was claimed: passed on after the first */
 };
 
 /* One acquire. */
@@ -48,7 +55,7 @@ struct call {
     struct hfi_waiter waiter;
     struct held *held;
     int name;
-    uint64_t number;
+    uint64_t number, begun; /* begun: core->count then */
     hfi_time start_ns;
     bool called, cancelled;
 };
@@ -113,9 +120,10 @@ struct conn {
     struct conn *next; /* those whose client has gone */
     uint64_t id;
     bool up;
-    bool blocked; /* takes nothing from the client */
-    bool mute;    /* answers nothing any more */
-    bool wild;    /* has said what makes no sense: what it says next may be taken for anything */
+    bool blocked;  /* takes nothing from the client */
+    bool mute;     /* answers nothing any more */
+    bool forsaken; /* the client gave up on an answer: nothing more is to come from it */
+    bool wild;     /* has said what makes no sense: what it says next may be taken for anything */
     bool listens[NAMES][HFI_KIND_COUNT], listens_control;
     struct stream stream;
     hfi_time begun_ns; /* when the first byte of the command that is not yet whole left */
@@ -132,7 +140,10 @@ struct lock {
     hfi_time expires_ns;
     bool read_write;   /* the stranger's */
     bool tampered;     /* somebody took it away by hand */
+    bool late;         /* our TRY was executed when its connection was gone */
     uint64_t promised; /* the largest token that an acquire returned */
+    /* core->count when that last was: TRY left, a wake-up came, WATCH was done, the server confirmed */
+    uint64_t tried, woken, watched, confirmed[HFI_KIND_COUNT];
 };
 
 struct core {
@@ -140,9 +151,13 @@ struct core {
     bool honest; /* the server never lies */
     bool kills;  /* CLIENT KILL is permitted */
     bool lied;   /* it has lied */
+    bool
+        unkillable; /* the greeting had an error: a connection's number may be unknown to the client */
     bool calm;
     bool closed;
+    uint64_t count, ticked, heard; /* of what happens, in order; the last TICK; the last answer */
     hfi_time now, ticked_ns;
+    hfi_time calm_ns; /* since when there is a connection to a good server */
     struct hfi_engine engine;
     struct hfi_store *store;
     const struct hfi_wire_class *wire;
@@ -165,6 +180,10 @@ extern const char *const CORE_NAMES[NAMES];
 int core_name(const char *name); /* -1: none of ours */
 uint32_t choose(struct core *core, uint32_t limit);
 struct owner *core_owner(struct core *core, uint64_t number);
+
+/* With FUZZ_TRACE in the environment: what happens, on standard error, with the time in seconds. */
+__attribute__((format(printf, 2, 3))) void core_trace(const struct core *core, const char *format,
+                                                      ...);
 
 /* core_users.c */
 void users_acquire(struct core *core);
@@ -195,12 +214,16 @@ void host_cut_off(struct core *core);
 void server_accept(struct core *core, unsigned link);
 void server_receive(struct core *core, unsigned link, const char *bytes, size_t count);
 void server_hang_up(struct core *core, unsigned link);
+void server_late(struct core *core); /* a command of a connection that is gone */
+void server_free(struct core *core);
+/* The client has the answer to it, or may have it. */
+void server_answered(struct core *core, const struct order *order);
+
+/* core_replies.c */
 /* The next command, as the input says. False: there is none. */
 bool server_execute(struct core *core, struct conn *conn);
 void server_answer(struct core *core, unsigned link, size_t most);
-void server_late(struct core *core); /* a command of a connection that is gone */
 void server_babble(struct core *core, unsigned link);
-void server_free(struct core *core);
 __attribute__((format(printf, 2, 3))) void server_say(struct conn *conn, const char *format, ...);
 
 /* core_model.c */
@@ -210,11 +233,15 @@ void model_stranger(struct core *core);
 void model_kill(struct core *core, uint64_t id);
 
 /* core_check.c */
+bool is_held(const struct hfi_hold *hold);
 void check_core(struct core *core);
+/* Nobody has or wants anything any more, and there was time to give all back; and for the longest ttl, too. */
+void check_given_back(const struct core *core);
+void check_rest(struct core *core);
+
+/* core_answers.c */
 void check_submitted(struct core *core, const struct hfi_request *request);
 void check_finished(struct core *core, const struct hfi_request *request);
 void check_result(struct core *core, const struct call *call);
-/* Nobody wants anything any more. */
-void check_rest(struct core *core);
 
 #endif

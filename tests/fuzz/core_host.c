@@ -6,8 +6,8 @@ extern const struct hfi_driver hfi_driver_redis;
 
 static void hear(void *arg, enum hf_trace_level level, const char *text)
 {
-    (void)arg;
     (void)level;
+    core_trace(arg, "client: %s", text);
     MUST(strncmp(text, "internal error", 14) != 0);
 }
 
@@ -21,7 +21,7 @@ void host_open(struct core *core)
     uint32_t how = choose(core, 256);
     hfi_time timeout = TIMEOUTS[how >> 2 & 1];
     struct hfi_store_config store = { .identity = &IDENTITY,
-                                      .trace = { .hook = hear },
+                                      .trace = { .hook = hear, .arg = core },
                                       .op_timeout_ns = timeout,
                                       .connect_timeout_ns = timeout,
                                       .seed = 1 };
@@ -31,12 +31,12 @@ void host_open(struct core *core)
                                         .op_timeout_ns = timeout,
                                         .announces = true,
                                         .seed = 2,
-                                        .trace = { .hook = hear } };
+                                        .trace = { .hook = hear, .arg = core } };
     char detail[HFI_DETAIL_MAX] = "";
 
     core->honest = how & 1;
     core->kills = !(how & 2);
-    core->now = 1000 * HFI_SEC;
+    core->now = CORE_START;
     MUST(hfi_driver_redis.open("redis", "//h", &store, &core->store, detail) == HF_OK);
     core->wire = core->store->class_->wire;
     core->redis = (struct hfi_redis *)core->store;
@@ -70,9 +70,11 @@ static bool pump_once(struct core *core)
     }
     for (; (request = core->wire->finished(core->store)); any = true)
         answer(core, request);
-    for (; (watch = core->wire->woken(core->store)); any = true)
+    for (; (watch = core->wire->woken(core->store)); any = true) {
+        core->lock[core_name(watch->name)].woken = ++core->count;
         hfi_engine_step(&core->engine, core->now,
                         &(struct hfi_input){ .kind = HFI_INPUT_WAKE, .u.watch = watch });
+    }
     if (core->wire->restored(core->store)) {
         hfi_engine_step(&core->engine, core->now,
                         &(struct hfi_input){ .kind = HFI_INPUT_RESTORED });
@@ -180,6 +182,7 @@ void host_pass(struct core *core, hfi_time duration, bool lazy)
     if (lazy)
         return; /* the thread that keeps time does not run yet */
     core->wire->tick(core->store, core->now);
+    core->ticked = ++core->count;
     host_input(core, &(struct hfi_input){ .kind = HFI_INPUT_TICK });
     core->ticked_ns = core->now;
 }

@@ -44,6 +44,7 @@ static void execute_try(struct core *core, struct conn *conn, const struct order
     }
     core->token = upto;
     lock->holder = OURS;
+    lock->late = conn != &core->conn[HFI_REDIS_COMMANDS];
     lock->owner = item->owner;
     lock->expires_ns = core->now + item->ttl_ms * HFI_MSEC;
     first = upto - count + 1;
@@ -65,12 +66,29 @@ static unsigned publish(struct core *core, int name, enum hfi_kind kind)
     return 1;
 }
 
+/* A release that follows a try which was not answered comes behind the end of that try's connection. */
+static void check_order(const struct core *core, uint64_t owner)
+{
+    const struct conn *ghost;
+    const struct order *order;
+
+    if (core->lied || core->unkillable || !core->kills)
+        return;
+    LL_FOREACH (core->ghosts, ghost) {
+        DL_FOREACH (ghost->orders, order) {
+            MUST(order->kind != ORDER_TRY || order->item[0].owner != owner);
+        }
+    }
+}
+
 static void execute_release(struct core *core, struct conn *conn, const struct order *order)
 {
     const struct order_item *item = &order->item[0];
     struct lock *lock = &core->lock[item->name];
     unsigned others = core->calm ? 0 : choose(core, 3);
 
+    if (conn == &core->conn[HFI_REDIS_COMMANDS])
+        check_order(core, item->owner);
     if (lock->holder != OURS || lock->owner != item->owner) {
         server_say(conn, ":-1\r\n");
         return;

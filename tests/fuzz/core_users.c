@@ -78,6 +78,7 @@ void users_acquire(struct core *core)
     call->waiter.handle = &call->held->handle;
     call->waiter.cookie = call;
     call->number = ++core->call_number;
+    call->begun = ++core->count;
     call->start_ns = core->engine.now > core->now ? core->engine.now : core->now;
     DL_APPEND(core->calls, call);
     core->call_count++;
@@ -189,6 +190,14 @@ static void take_release(struct core *core, struct hfi_releaser *releaser)
     free(held);
 }
 
+/* The world is good since before it was last confirmed: nothing keeps it from being renewed. */
+static bool is_kept_up(const struct core *core, const struct hfi_hold *hold,
+                       const struct owner *owner)
+{
+    return core->calm && !core->lied && !core->lock[core_name(hold->gate->name)].tampered &&
+           owner->kept_ns >= core->calm_ns && !hold->fixed && hold->ceiling_ns == HF_TIME_NEVER;
+}
+
 static void take_news(struct core *core, const struct hfi_handle *handle, enum hfi_news news)
 {
     struct held *held = (struct held *)((char *)handle - offsetof(struct held, handle));
@@ -200,6 +209,7 @@ static void take_news(struct core *core, const struct hfi_handle *handle, enum h
         return;
     }
     MUST(news == HFI_NEWS_LOST && hfi_hold_state_of(handle->hold) == HFI_HOLD_LOST);
+    MUST(!is_kept_up(core, handle->hold, owner));
     owner->told_lost = true;
     held->told_lost = true;
 }

@@ -7,6 +7,8 @@
  */
 #include "fuzz/core.h"
 
+#include <stdarg.h>
+
 #include "core/presence.h"
 
 #define STEPS_MAX 600
@@ -19,6 +21,22 @@ int core_name(const char *name)
         if (strcmp(CORE_NAMES[i], name) == 0)
             return i;
     return -1;
+}
+
+void core_trace(const struct core *core, const char *format, ...)
+{
+    static int on = -1;
+    va_list args;
+
+    if (on < 0)
+        on = getenv("FUZZ_TRACE") != NULL;
+    if (!on)
+        return;
+    fprintf(stderr, "%.6f ", (double)(core->now - CORE_START) / (double)HFI_SEC);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
 }
 
 uint32_t choose(struct core *core, uint32_t limit)
@@ -211,6 +229,8 @@ static void be_calm(struct core *core, hfi_time duration)
 
         MUST(turns++ < 20000); /* nobody spins */
         host_pump(core);
+        if (core->redis->link[HFI_REDIS_COMMANDS].state == HFI_LINK_READY)
+            core->calm_ns = hfi_time_min(core->calm_ns, core->now);
         serve(core, HFI_REDIS_COMMANDS);
         serve(core, HFI_REDIS_WAKEUPS);
         while ((call = users_some_call(core, true)))
@@ -226,7 +246,9 @@ static void be_calm(struct core *core, hfi_time duration)
 
 static void become_calm(struct core *core)
 {
+    core_trace(core, "all is well from now on");
     core->calm = true;
+    core->calm_ns = HF_TIME_NEVER;
     host_lose(core, HFI_REDIS_WAKEUPS);
     host_lose(core, HFI_REDIS_COMMANDS);
     for (int i = 0; i < NAMES; i++)
@@ -234,18 +256,20 @@ static void become_calm(struct core *core)
             core->lock[i].holder = NOBODY;
 }
 
-/* Holders let go after a moment, and nobody comes anew: all are served, and in the end nothing is left. */
-static void end_well(struct core *core)
+/* Holders let go after a while, and nobody comes anew: all are served, and in the end nothing is left. */
+static void end_well(struct core *core, hfi_time while_)
 {
     hfi_time latest = core->now + 120 * HFI_SEC;
 
     become_calm(core);
     while (core->calls || core->helds) {
         MUST(core->now < latest);
-        be_calm(core, 50 * HFI_MSEC);
+        be_calm(core, while_);
         while (core->helds)
             users_release(core, core->helds);
     }
+    be_calm(core, 6 * HFI_SEC);
+    check_given_back(core);
     be_calm(core, 70 * HFI_SEC); /* what a lost TRY left has run out */
     if (!core->closed)
         check_rest(core);
@@ -266,7 +290,8 @@ static void end_dead(struct core *core)
     unsigned turns = 0;
 
     close_client(core);
-    latest = core->now + 31 * HFI_SEC + 3 * core->engine.config.op_timeout_ns;
+    /* A try's answer is waited for, then its lease, once more a release's answer, and the farewell's. */
+    latest = core->now + 31 * HFI_SEC + 4 * core->engine.config.op_timeout_ns;
     while (!hfi_engine_quiet(&core->engine)) {
         hfi_time next = host_deadline(core);
 
@@ -278,14 +303,18 @@ static void end_dead(struct core *core)
 
 static void end(struct core *core, uint32_t how)
 {
+    bool closed_before;
+
     if (how % 4 < 2)
-        end_well(core);
+        end_well(core, how & 4 ? HFI_SEC : 50 * HFI_MSEC);
     if (how % 4 == 2)
         end_dead(core);
+    closed_before = core->closed; /* then its farewell may have been lost: it is said once */
     close_client(core);
     if (how % 4 == 0) {
         be_calm(core, HFI_SEC);
         MUST(hfi_engine_quiet(&core->engine));
+        MUST(core->lied || closed_before || !core->registered);
     }
     host_cut_off(core);
     core->store->class_->free(core->store);
