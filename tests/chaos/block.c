@@ -17,6 +17,8 @@ static void enter_again(struct actor *actor, const struct wish *wish)
     struct wish again = *wish;
     struct prize prize;
 
+    if (!actor_may(actor, CHAOS_AGAIN))
+        return;
     again.options.wait_ms = actor_pick(actor, 2) ? HF_TRY_ONCE : 50;
     if (!actor_may(actor, CHAOS_BOUNDED))
         again.options.wait_ms = HF_TRY_ONCE;
@@ -97,17 +99,6 @@ static void turn(struct actor *actor)
     release(actor, &prize);
 }
 
-/* Takes something that nobody will release. */
-static void leave_one(struct actor *actor)
-{
-    struct wish wish;
-
-    wish_for(actor, &wish);
-    wish.options.wait_ms = HF_TRY_ONCE;
-    if (!acquire(actor, &wish, &actor->left))
-        actor->left.hold = NULL;
-}
-
 void *block_run(void *arg)
 {
     struct actor *actor = arg;
@@ -116,7 +107,5 @@ void *block_run(void *arg)
         turn(actor);
         rest(actor, (long)actor_pick(actor, 3000));
     }
-    if (actor_may(actor, CHAOS_LEAVE) && actor_pick(actor, 4) == 0)
-        leave_one(actor);
     return NULL;
 }

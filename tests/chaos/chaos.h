@@ -2,13 +2,16 @@
 /*
  * Chaos: real processes on a real store, with faults, and a checker of what they saw.
  *
- *   main.c      arguments                       round.c     one round: start, faults, end, check
+ *   main.c      arguments                       campaign.c  rounds until there was enough; the summary
+ *   round.c     one round: start, faults, end    judge.c     its history: written, checked, counted
  *   scenario.c  what is run, and what must have happened
- *   fault.c     what is done to processes, server and network, and when
+ *   prove.c     workers that are broken on purpose: the checker must find each
+ *   storm.c     what is done to processes, server and network, and when
  *   crew.c      the worker processes: starting, killing, stopping them
  *   noise.c     how well this machine runs what wants to run
  *   worker.c    a worker process and its threads
- *   deed.c      what they do, one call each, written down in the history
+ *   wish.c      what they ask for                deed.c      each call, written down in the history
+ *   broken.c    what broken ones do
  *   block.c     threads that call and wait      event.c     one that works by events
  *   odd.c       cancelled threads, and fork
  *
@@ -16,6 +19,8 @@
  */
 #ifndef TEST_CHAOS_CHAOS_H
 #define TEST_CHAOS_CHAOS_H
+
+#include <sys/types.h>
 
 #include "history/record.h"
 #include "holdfast/holdfast.h"
@@ -35,13 +40,36 @@ enum {
     CHAOS_FORK = 32,
     CHAOS_PASS = 64,   /* holds are passed on inside the process */
     CHAOS_LEAVE = 128, /* some holds are left to hf_close() */
-    CHAOS_ALL = 255
+    CHAOS_AGAIN = 256, /* what is held is entered again */
+    CHAOS_ALL = 511
+};
+
+/* Ways in which workers can be broken on purpose: X(name, word). What must find each is in prove.c. */
+#define CHAOS_BROKEN(X)                                                                            \
+    X(SOUND, "sound")                                                                              \
+    X(IGNORE_LOSS, "ignore-loss")     /* goes on as a holder after the loss */                     \
+    X(DEL, "release-by-del")          /* removes whatever lock is in its way */                    \
+    X(LATE_WAKE, "late-wake")         /* sleeps on when it is woken */                             \
+    X(OPEN_REGISTER, "open-register") /* writes without comparing tokens */                        \
+    X(LOSS_TWICE, "loss-twice")       /* tells a loss twice */                                     \
+    X(LIE_GRANT, "lie-grant")         /* writes down a grant where it was busy */                  \
+    X(LIE_TOKEN, "lie-token")         /* writes down a smaller token */                            \
+    X(LIE_BUSY, "lie-busy")           /* writes down busy where it was granted */
+
+enum chaos_broken {
+#define CHAOS_X(name, word) CHAOS_##name,
+    CHAOS_BROKEN(CHAOS_X)
+#undef CHAOS_X
+        CHAOS_BROKEN_COUNT
 };
 
 struct chaos_shared {
     /* set before workers start */
     uint64_t seed;
     unsigned deeds; /* CHAOS_ flags */
+    enum chaos_broken broken;
+    pid_t runner;
+    int server_port; /* 0: the embedded store */
     int64_t op_timeout_ms, connect_timeout_ms, poll_ms;
     char uri[CHAOS_SLOTS][128];
     char traces[64]; /* a folder; "": none */
@@ -50,6 +78,7 @@ struct chaos_shared {
     atomic_uint process[CHAOS_SLOTS];   /* who works there */
     atomic_ullong written[CHAOS_LOCKS]; /* the fenced registers: the highest token */
     atomic_uint fouls;                  /* what must not be, and no rule of the history is about */
+    atomic_ulong operations, losses;    /* so far, about */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -105,9 +134,15 @@ void foul(struct worker *worker, const char *format, ...);
 uint32_t actor_pick(struct actor *actor, uint32_t below);
 bool actor_may(const struct actor *actor, unsigned deed);
 
-/* deed.c */
 const char *lock_name(int lock, char *to);
 void wish_for(struct actor *actor, struct wish *wish);
+
+/* broken.c: is this worker broken in that way, and does it show this time, once in so many? */
+bool is_broken(struct actor *actor, enum chaos_broken how, uint32_t once_in);
+/* Ends somebody's hold, as redis-cli would. */
+void remove_by_hand(const struct actor *actor, int lock);
+
+/* deed.c */
 /* The operation is written down and about to be invoked. */
 struct hist_record *acquire_begin(struct actor *actor, const struct wish *wish);
 /* It returned at `when`; fills the prize when there is one. */
@@ -131,6 +166,9 @@ void *odd_run(void *actor);
  * In the runner
  */
 
+struct check_counts;
+struct lin_model;
+
 struct scenario {
     const char *name;
     const char *server; /* NULL: the embedded store */
@@ -138,14 +176,17 @@ struct scenario {
     bool is_calm;       /* no faults but kills (and those only where death frees) */
     bool busy_strict;
     unsigned deeds;
+    const struct lin_model *model; /* what its locks must be like */
     int64_t poll_ms, wake_ms;
-    int seconds;
-    /* what must have happened at least, in so many seconds */
-    size_t operations, handoffs, expired, lost, faults;
+    int seconds; /* at least, and three times as long at most if it does not come to so many: */
+    size_t operations, losses, faults;
+    /* and these must have been in it, which only the checker knows */
+    size_t handoffs, woken, expired;
 };
 
 extern const struct scenario SCENARIOS[];
 extern const size_t SCENARIO_COUNT;
+const struct scenario *scenario_of(const char *name); /* NULL: there is none */
 
 struct round_options {
     const struct scenario *scenario;
@@ -153,9 +194,26 @@ struct round_options {
     int seconds; /* 0: the scenario's */
     bool keep;   /* the history, also if it is good */
     bool trace;
+    enum chaos_broken
+        broken; /* not CHAOS_SOUND: nothing is printed but a summary, and nothing kept */
 };
 
-/* 0: good; 1: bad; 2: it was not run; 77: there is no such server. */
-int round_run(const struct round_options *options);
+enum round_verdict {
+    ROUND_GOOD = 0,
+    ROUND_BAD = 1,
+    ROUND_NOT_RUN = 2,
+    ROUND_NO_SERVER = 77, /* as CTest wants it */
+};
+
+/* Fills the counts where there was a round. */
+enum round_verdict round_run(const struct round_options *options, struct check_counts *ret_counts,
+                             size_t *ret_faults);
+/* Somebody wants us to end. */
+bool round_is_interrupted(void);
+
+/* All scenarios, and more of the first, until there was enough; 8 minutes at most. */
+int campaign_run(uint64_t seed);
+/* All ways to be broken, or some that take little time; 0: each was found. */
+int prove_run(uint64_t seed, bool quick);
 
 #endif

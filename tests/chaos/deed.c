@@ -4,90 +4,14 @@
 
 #include "chaos/chaos.h"
 
-const char *lock_name(int lock, char *to)
-{
-    snprintf(to, 16, "chaos:%d", lock);
-    return to;
-}
-
-uint32_t actor_pick(struct actor *actor, uint32_t below)
-{
-    return random_next(&actor->random) % below;
-}
-
-bool actor_may(const struct actor *actor, unsigned deed)
-{
-    return (actor->worker->shared->deeds & deed) != 0;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Wishes
- */
-
-/* Lasts that are not the usual of the lock keep it from being passed on, so most are. */
-static void choose_ttl(struct actor *actor, struct wish *wish)
-{
-    static const int64_t TTLS[] = { 1000, 1500, 2000, 3000 };
-    struct hf_acquire_options *options = &wish->options;
-    bool is_hot = wish->lock < CHAOS_HOT;
-
-    options->ttl_ms = TTLS[wish->lock % 4];
-    if (actor_pick(actor, 8) == 0)
-        options->ttl_ms = TTLS[actor_pick(actor, 4)];
-    if (!actor_may(actor, CHAOS_EXPIRE))
-        return;
-    switch (actor_pick(actor, is_hot ? 16 : 5)) {
-    case 0:
-        options->ttl_ms = 0;
-        options->lease_ms = 1000 + (int64_t)actor_pick(actor, 500);
-        break;
-    case 1:
-        options->max_hold_ms = 1000 + (int64_t)actor_pick(actor, 800);
-        break;
-    default:
-        return;
-    }
-    wish->keeps = actor_pick(actor, is_hot ? 12 : 2) == 0;
-}
-
-static void choose_wait(struct actor *actor, struct wish *wish)
-{
-    uint32_t choice = actor_pick(actor, 10);
-
-    wish->options.wait_ms = HF_WAIT_FOREVER;
-    if (choice < 3)
-        wish->options.wait_ms = HF_TRY_ONCE;
-    else if (choice < 7 && actor_may(actor, CHAOS_BOUNDED))
-        wish->options.wait_ms = 1 + (int64_t)actor_pick(actor, choice < 4 ? 10 : 1500);
-}
-
-static void choose_owner(struct actor *actor, struct wish *wish)
-{
-    struct worker *worker = actor->worker;
-
-    snprintf(wish->who, sizeof wish->who, "%u/t%u", (unsigned)worker->process,
-             (unsigned)actor->history.thread);
-    if (!actor_may(actor, CHAOS_NAMED) || actor_pick(actor, 8) != 0)
-        return;
-    wish->options.owner = 1 + actor_pick(actor, 2);
-    snprintf(wish->who, sizeof wish->who, "%u/%c%u", (unsigned)worker->process, actor->letter,
-             (unsigned)wish->options.owner);
-}
-
-void wish_for(struct actor *actor, struct wish *wish)
-{
-    *wish = (struct wish){ .options = { .size = sizeof wish->options } };
-    wish->lock = (int)actor_pick(actor, actor_pick(actor, 2) ? CHAOS_HOT : CHAOS_LOCKS);
-    choose_ttl(actor, wish);
-    choose_wait(actor, wish);
-    choose_owner(actor, wish);
-    if (actor_pick(actor, 4) == 0)
-        wish->options.label = "chaos";
-}
-
 /* ------------------------------------------------------------------------------------------------
  * Acquire
  */
+
+static void count(const struct actor *actor)
+{
+    atomic_fetch_add(&actor->worker->shared->operations, 1);
+}
 
 static enum hist_outcome outcome_of(struct worker *worker, const char *what, int error)
 {
@@ -140,9 +64,15 @@ void acquire_end(struct actor *actor, struct hist_record *record, uint64_t when,
     enum hist_outcome outcome = outcome_of(actor->worker, "acquire", error);
     int state;
 
-    if (outcome == HIST_OK) {
+    if (error == HF_ERR_BUSY && is_broken(actor, CHAOS_LIE_GRANT, 100)) {
+        record->token = atomic_load(&actor->worker->shared->written[wish->lock]) + 1;
+        record->until = when + 1000 * HIST_MSEC;
+        outcome = HIST_OK;
+    } else if (outcome == HIST_OK) {
         *prize = (struct prize){ .hold = hold, .lock = wish->lock, .token = hf_hold_token(hold) };
         strcpy(prize->who, wish->who);
+        if (is_broken(actor, CHAOS_LIE_TOKEN, 20))
+            prize->token -= 10000000;
         record->token = prize->token;
         record->until = held_until(hold, &state);
         hf_hold_owner(hold, record->owner, sizeof record->owner);
@@ -150,6 +80,7 @@ void acquire_end(struct actor *actor, struct hist_record *record, uint64_t when,
             foul(actor->worker, "a hold without a token");
     }
     hist_end_at(record, when, outcome, error);
+    count(actor);
 }
 
 bool acquire(struct actor *actor, const struct wish *wish, struct prize *prize)
@@ -160,6 +91,14 @@ bool acquire(struct actor *actor, const struct wish *wish, struct prize *prize)
     struct hist_record *record = acquire_begin(actor, wish);
     int error = hf_acquire(actor->client, lock, &wish->options, &hold);
 
+    if (!error && wish->options.wait_ms == HF_WAIT_FOREVER && is_broken(actor, CHAOS_LATE_WAKE, 40))
+        nap_ms(3000);
+    if (!error && wish->options.wait_ms == HF_TRY_ONCE && is_broken(actor, CHAOS_LIE_BUSY, 10)) {
+        hf_release(hold);
+        error = HF_ERR_BUSY;
+    }
+    if (error == HF_ERR_BUSY && is_broken(actor, CHAOS_DEL, 20))
+        remove_by_hand(actor, wish->lock);
     acquire_end(actor, record, hist_now(), wish, error, hold, prize);
     return error == HF_OK;
 }
@@ -188,6 +127,8 @@ bool look(struct actor *actor, const struct prize *prize)
     record->until = held_until(prize->hold, &state);
     if (state != HF_HELD && state != HF_AT_RISK && state != HF_LOST)
         foul(actor->worker, "the state of a hold is %d", state);
+    if (!record->until && is_broken(actor, CHAOS_IGNORE_LOSS, 2))
+        record->until = hist_now() + 1000 * HIST_MSEC;
     hist_end(record, record->until ? HIST_OK : HIST_FAIL, 0);
     return record->until != 0;
 }
@@ -201,6 +142,7 @@ void verify(struct actor *actor, const struct prize *prize)
     if (outcome == HIST_FAIL && error != HF_ERR_LOST)
         outcome = HIST_UNKNOWN; /* the store did not answer */
     hist_end(record, outcome, error);
+    count(actor);
 }
 
 /* One compare-and-swap: a thread can be stopped or killed before or after it, but not in it. */
@@ -210,11 +152,16 @@ void write_token(struct actor *actor, const struct prize *prize)
     struct hist_record *record = begin(actor, HIST_WRITE, prize);
     unsigned long long highest = atomic_load(written);
 
+    if (highest > prize->token && is_broken(actor, CHAOS_OPEN_REGISTER, 1)) {
+        highest = prize->token;
+        atomic_store(written, highest);
+    }
     while (highest <= prize->token &&
            !atomic_compare_exchange_weak(written, &highest, prize->token))
         ;
     record->seen = highest > prize->token ? highest : 0;
     hist_end(record, record->seen ? HIST_FAIL : HIST_OK, 0);
+    count(actor);
 }
 
 struct hist_record *release_begin(struct actor *actor, const struct prize *prize)
@@ -229,6 +176,9 @@ void release_end(struct actor *actor, struct hist_record *record, int error)
     if (outcome == HIST_FAIL && error != HF_ERR_LOST)
         foul(actor->worker, "release: %s", hf_strerror(error));
     hist_end(record, outcome, error);
+    if (error == HF_ERR_LOST)
+        atomic_fetch_add(&actor->worker->shared->losses, 1);
+    count(actor);
 }
 
 void release(struct actor *actor, const struct prize *prize)

@@ -93,10 +93,8 @@ static void on_granted(struct juggler *juggler, struct place *place, const struc
     place->due_ms = now_ms() + (actor_pick(actor, 3) ? 0 : (int64_t)actor_pick(actor, 30));
 }
 
-/* A loss; the line says which token, or none where the hold is none of ours. */
-static void on_lost(struct juggler *juggler, struct place *place, uint64_t since)
+static void write_loss(struct actor *actor, const struct place *place, uint64_t since)
 {
-    struct actor *actor = juggler->actor;
     char name[16];
     struct hist_record *record = hist_prepare(&actor->history, HIST_LOST,
                                               lock_name(place->prize.lock, name), place->prize.who);
@@ -104,6 +102,15 @@ static void on_lost(struct juggler *juggler, struct place *place, uint64_t since
     record->token = place->prize.token;
     atomic_store(&record->invoked, since);
     hist_end(record, HIST_OK, 0);
+}
+
+static void on_lost(struct juggler *juggler, struct place *place, uint64_t since)
+{
+    struct actor *actor = juggler->actor;
+
+    write_loss(actor, place, since);
+    if (is_broken(actor, CHAOS_LOSS_TWICE, 1))
+        write_loss(actor, place, since);
     if (place->told)
         foul(actor->worker, "a loss was told twice");
     place->told = true;

@@ -2,7 +2,9 @@
 /* A thread that does odd things: it cancels others in the middle of an acquire, and forks with a hold in hand. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +82,27 @@ static void expect_forked(struct worker *worker, const char *what, int error)
         foul(worker, "%s in a child of fork(): %s", what, hf_strerror(error));
 }
 
+static pid_t forker, runner; /* whom a child may have as its parent */
+
+static void on_orphaned(int number)
+{
+    (void)number;
+    if (getppid() != runner)
+        _exit(0);
+}
+
+/* A child goes on when its parent is killed, for the runner adopts it; it ends with the runner. */
+static void follow(pid_t who)
+{
+    struct sigaction on = { .sa_handler = on_orphaned };
+
+    runner = who;
+    sigaction(SIGUSR1, &on, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    if (getppid() != forker && getppid() != runner)
+        _exit(0);
+}
+
 /* What it has of its parent is inert. */
 static void try_inherited(struct actor *actor, hf_hold *hold)
 {
@@ -124,7 +147,7 @@ static void be_child(const struct actor *parent, hf_hold *hold)
                   .connect_timeout_ms = worker.shared->connect_timeout_ms, .program = "child");
     char uri[160];
 
-    alarm(60); /* nobody looks after it when its parent is killed */
+    follow(worker.shared->runner);
     snprintf(uri, sizeof uri, "%s", worker.shared->uri[parent->worker->slot]);
     worker.process = hist_log_process(worker.log);
     hist_thread_init(&actor.history, worker.log, worker.process, 1);
@@ -148,6 +171,7 @@ static void fork_once(struct actor *actor)
     wish.keeps = false;
     if (!acquire(actor, &wish, &prize))
         return;
+    forker = getpid();
     pid = fork();
     if (pid == 0)
         be_child(actor, prize.hold);

@@ -3,37 +3,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "chaos/chaos.h"
-#include "chaos/noise.h"
-#include "chaos/storm.h"
-#include "history/check.h"
+#include "chaos/round.h"
 
-#define RECORDS      2000000 /* a file with holes: what is not written takes no room */
-#define STORM_MS     11000
-#define CALM_MS      4000
-#define OP_MS        400
-#define CONNECT_MS   400
-#define LONGEST_TTL  3000
-#define ALLOWANCE_MS (TEST_SANITIZED ? 5000 : 2000)
-#define STEP_MS      5 /* of the wall clock: more cannot be told from a lease that is too long */
+#define RECORDS     2000000 /* a file with holes: what is not written takes no room */
+#define STORM_MS    11000
+#define CALM_MS     8000 /* longer than the consequences of a fault */
+#define STRETCH     3    /* times as long, if there was not enough */
+#define PROGRESS_MS 10000
 
-struct round {
-    const struct round_options *options;
-    const struct scenario *scenario;
-    char folder[64];
-    struct server server;
-    bool has_server, has_proxies;
-    struct crew crew;
-    struct storm storm;
-    struct noise noise;
-    bool is_stuck; /* workers did not end */
-};
-
+static volatile sig_atomic_t interrupted;
 static struct round round_; /* of the process: what is left of it is cleared away at its exit */
 
 /* ------------------------------------------------------------------------------------------------
@@ -74,6 +58,8 @@ static void clear_away(void)
     if (round->has_server)
         server_stop(&round->server);
     round->has_server = false;
+    hist_log_close(round->crew.log);
+    round->crew.log = NULL;
     if (round->folder[0])
         remove_folder(round->folder);
     round->folder[0] = '\0';
@@ -93,6 +79,7 @@ static void start_store(struct round *round)
     round->server.config = "appendonly yes\nappendfsync no\n";
     round->has_server = true;
     server_start(&round->server);
+    shared->server_port = round->server.port;
     round->crew.server = &round->server;
     for (int slot = 0; slot < CHAOS_SLOTS; slot++) {
         proxy_start(&round->crew.member[slot].proxy, round->server.port);
@@ -118,8 +105,10 @@ static bool start(struct round *round)
     shared = crew->shared = hist_log_data(crew->log);
     shared->seed = round->options->seed;
     shared->deeds = round->scenario->deeds;
-    shared->op_timeout_ms = OP_MS;
-    shared->connect_timeout_ms = CONNECT_MS;
+    shared->broken = round->options->broken;
+    shared->runner = getpid();
+    shared->op_timeout_ms = CHAOS_OP_MS;
+    shared->connect_timeout_ms = CHAOS_CONNECT_MS;
     shared->poll_ms = round->scenario->poll_ms;
     if (round->options->trace) {
         strcpy(shared->traces, "/tmp/holdfast-traces-XXXXXX");
@@ -141,7 +130,7 @@ static bool start(struct round *round)
 static void finish(struct round *round)
 {
     storm_end(&round->storm);
-    round->is_stuck = !crew_finish(&round->crew);
+    round->is_stuck = !interrupted && !crew_finish(&round->crew);
     noise_stop(&round->noise);
     crew_end(&round->crew);
     if (round->has_proxies)
@@ -162,13 +151,49 @@ static int seconds_of(const struct round_options *options)
     return options->seconds ? options->seconds : options->scenario->seconds;
 }
 
+size_t round_least(const struct round *round, size_t in_scenario)
+{
+    return in_scenario * (size_t)seconds_of(round->options) / (size_t)round->scenario->seconds /
+           (TEST_SANITIZED ? 5 : 1);
+}
+
+/* As far as is known without the checker. */
+static bool is_enough(const struct round *round)
+{
+    const struct scenario *s = round->scenario;
+    struct chaos_shared *shared = round->crew.shared;
+
+    return atomic_load(&shared->operations) >= round_least(round, s->operations) &&
+           atomic_load(&shared->losses) >= round_least(round, s->losses) &&
+           storm_total(&round->storm) >= round_least(round, s->faults);
+}
+
+static bool is_over(const struct round *round, int64_t ran_ms)
+{
+    int64_t least_ms = 1000 * (int64_t)seconds_of(round->options);
+
+    if (round->crew.is_bad || interrupted)
+        return true;
+    return ran_ms >= STRETCH * least_ms || (ran_ms >= least_ms && is_enough(round));
+}
+
+static void print_progress(const struct round *round, int64_t ran_ms)
+{
+    struct chaos_shared *shared = round->crew.shared;
+
+    printf("  %3d s: %lu operations, %lu losses, %zu faults\n", (int)(ran_ms / 1000),
+           atomic_load(&shared->operations), atomic_load(&shared->losses),
+           storm_total(&round->storm));
+    fflush(stdout);
+}
+
 static void run(struct round *round)
 {
-    int64_t begin = now_ms(), end = begin + 1000 * (int64_t)seconds_of(round->options);
+    int64_t begin = now_ms(), print_ms = PROGRESS_MS;
     bool was_calm = false;
 
-    while (now_ms() < end && !round->crew.is_bad) {
-        bool is_calm = (now_ms() - begin) % (STORM_MS + CALM_MS) >= STORM_MS;
+    for (int64_t ran = 0; !is_over(round, ran); ran = now_ms() - begin) {
+        bool is_calm = ran % (STORM_MS + CALM_MS) >= STORM_MS;
 
         crew_tend(&round->crew);
         if (round->scenario->is_calm && !round->has_server)
@@ -178,149 +203,82 @@ static void run(struct round *round)
         else if (is_calm && !was_calm)
             storm_end(&round->storm);
         was_calm = is_calm;
+        if (ran >= print_ms && !round->options->broken) {
+            print_progress(round, ran);
+            print_ms += PROGRESS_MS;
+        }
         nap_ms(3);
     }
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What came of it
+ * From outside
  */
 
-static void set_settings(const struct round *round, struct history *history)
+static void on_signal(int number)
 {
-    const struct scenario *scenario = round->scenario;
-
-    history->settings = (struct hist_settings){
-        .death_frees = scenario->server == NULL,
-        .contract_broken = scenario->forgets,
-        .busy_strict = scenario->busy_strict,
-        .wake_ms = (uint64_t)scenario->wake_ms,
-        .op_timeout_ms = OP_MS,
-        .connect_timeout_ms = CONNECT_MS,
-        .ttl_ms = LONGEST_TTL,
-        .allowance_ms = ALLOWANCE_MS,
-    };
+    (void)number;
+    interrupted = 1;
 }
 
-/* The history as a file, so that what is checked can be kept, and is what hf-check would see. */
-static bool write_history(struct round *round, char *path, size_t room)
+bool round_is_interrupted(void)
 {
-    struct history history;
-    FILE *file;
-
-    snprintf(path, room, "%s/history", round->folder);
-    file = fopen(path, "we");
-    if (!file)
-        return false;
-    hist_init(&history);
-    hist_log_collect(round->crew.log, &history);
-    set_settings(round, &history);
-    fprintf(file, "# scenario %s seed %" PRIu64 "\n", round->scenario->name, round->options->seed);
-    hist_write_settings(&history, file);
-    for (size_t i = 0; i < history.count; i++)
-        hist_write_line(&history, &history.ops[i], file);
-    hist_free(&history);
-    return fclose(file) == 0;
+    return interrupted != 0;
 }
 
-static bool check_file(const char *path, struct check_counts *counts)
+static void prepare_process(void)
 {
-    struct check_options options = { .out = stdout, .model = &LIN_FENCED };
-    struct history history;
-    char why[128];
-    bool good = false;
-    FILE *file = fopen(path, "re");
+    static bool done;
+    struct sigaction on = { .sa_handler = on_signal };
 
-    if (!file)
-        return false;
-    hist_init(&history);
-    if (hist_read(&history, file, why, sizeof why))
-        good = check_history(&history, &options, counts);
-    else
-        printf("%s\n", why);
-    hist_free(&history);
-    fclose(file);
-    return good;
+    if (done)
+        return;
+    done = true;
+    atexit(clear_away);
+    sigaction(SIGINT, &on, NULL);
+    sigaction(SIGTERM, &on, NULL);
+    sigaction(SIGHUP, &on, NULL);
 }
 
-static bool enough(const char *what, size_t got, size_t wanted)
+static bool can_run(const struct round_options *options)
 {
-    if (got >= wanted)
+    const char *server = options->scenario->server;
+
+    if (!server || server_exists(server))
         return true;
-    printf("too few %s: %zu, and %zu are expected\n", what, got, wanted);
+    printf("chaos %s: skipped, there is no %s\n", options->scenario->name, server);
     return false;
 }
 
-/* What must have happened is for the scenario's time. A sanitizer makes everything slower. */
-static bool was_enough(const struct round *round, const struct check_counts *counts)
-{
-    const struct scenario *s = round->scenario;
-    size_t part = (size_t)seconds_of(round->options),
-           of = (size_t)s->seconds * (TEST_SANITIZED ? 5 : 1);
-    bool good = true;
-
-    good &= enough("operations", counts->operations, s->operations * part / of);
-    good &= enough("hand-offs between processes", counts->handoffs, s->handoffs * part / of);
-    good &= enough("expired leases", counts->expired, s->expired * part / of);
-    good &= enough("losses", counts->lost, s->lost * part / of);
-    good &= enough("faults", storm_total(&round->storm), s->faults * part / of);
-    return good;
-}
-
-static bool judge(struct round *round)
-{
-    const struct noise *noise = &round->noise;
-    struct check_counts counts = { 0 };
-    char path[128], kept[64];
-    bool good = write_history(round, path, sizeof path) && check_file(path, &counts);
-
-    check_print_counts(&counts, stdout);
-    storm_print(&round->storm, stdout);
-    printf("this machine did not run a thread %zu times, for %.0f ms together, %.0f at the most\n",
-           noise->stalls, check_ms(noise->stalled_ns), check_ms(noise->longest_ns));
-    good &= was_enough(round, &counts);
-    good &= !round->is_stuck && !round->crew.is_bad;
-    if (atomic_load(&round->crew.shared->fouls)) {
-        printf("%u things that must not be: see above\n", atomic_load(&round->crew.shared->fouls));
-        good = false;
-    }
-    good &= enough("records", hist_log_missed(round->crew.log) == 0, 1);
-    if (!good || round->options->keep) {
-        snprintf(kept, sizeof kept, "/tmp/holdfast-history-%s-%" PRIu64, round->scenario->name,
-                 round->options->seed);
-        if (rename(path, kept) == 0)
-            printf("the history is in %s\n", kept);
-    }
-    return good;
-}
-
-int round_run(const struct round_options *options)
+enum round_verdict round_run(const struct round_options *options, struct check_counts *ret_counts,
+                             size_t *ret_faults)
 {
     struct round *round = &round_;
     bool good;
 
-    if (options->scenario->server && !server_exists(options->scenario->server)) {
-        printf("skipped: there is no %s\n", options->scenario->server);
-        return 77;
-    }
+    if (!can_run(options))
+        return ROUND_NO_SERVER;
     memset(round, 0, sizeof *round);
     round->options = options;
     round->scenario = options->scenario;
-    printf("chaos %s --seed %" PRIu64 " --seconds %d\n", options->scenario->name, options->seed,
-           seconds_of(options));
+    prepare_process();
+    if (!options->broken)
+        printf("chaos %s --seed %" PRIu64 " --seconds %d\n", options->scenario->name, options->seed,
+               seconds_of(options));
     fflush(stdout);
-    atexit(clear_away);
     if (!start(round)) {
         printf("the round could not be started: %s\n", strerror(errno));
-        return 2;
+        clear_away();
+        return ROUND_NOT_RUN;
     }
     run(round);
     finish(round);
-    good = judge(round);
-    if (!good && llabs(round->noise.clock_step_ms) > STEP_MS)
-        printf("somebody has set this machine's clock by %lld ms meanwhile: servers count by it\n",
-               (long long)round->noise.clock_step_ms);
-    hist_log_close(round->crew.log);
+    if (interrupted) {
+        clear_away();
+        return ROUND_NOT_RUN;
+    }
+    good = round_judge(round, ret_counts);
+    *ret_faults = storm_total(&round->storm);
     clear_away();
-    return good ? 0 : 1;
+    return good ? ROUND_GOOD : ROUND_BAD;
 }

@@ -99,14 +99,32 @@ static bool open_client(struct worker *worker, int number)
     return false;
 }
 
-/* What was left to it is given back by hf_close(); how that went nobody says. */
+/* Takes something that nobody will release, as an owner of its own: the thread is the same for all. */
+static void leave_one(struct actor *actor)
+{
+    struct wish wish;
+
+    wish_for(actor, &wish);
+    wish.options.wait_ms = HF_TRY_ONCE;
+    wish.options.owner = 100 + actor->history.thread;
+    snprintf(wish.who, sizeof wish.who, "%u/%c%u", (unsigned)actor->worker->process, actor->letter,
+             (unsigned)wish.options.owner);
+    if (!acquire(actor, &wish, &actor->left))
+        actor->left.hold = NULL;
+}
+
+/* What is left to it is given back by hf_close(); how that went nobody says. All others have ended: nobody here
+ * waits for that. */
 static void close_all(struct worker *worker, struct actor *actors)
 {
     struct hist_record *record[ACTORS] = { NULL };
 
-    for (int i = 0; i < ACTORS; i++)
+    for (int i = 0; i < ACTORS; i++) {
+        if (actor_may(&actors[i], CHAOS_LEAVE) && actor_pick(&actors[i], 6) == 0)
+            leave_one(&actors[i]);
         if (actors[i].left.hold)
             record[i] = release_begin(&actors[i], &actors[i].left);
+    }
     for (int i = 0; i < 2; i++)
         hf_close(worker->client[i]);
     for (int i = 0; i < ACTORS; i++) {

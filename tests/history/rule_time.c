@@ -184,37 +184,60 @@ static void find_free(const struct check *check, uint32_t lock, struct spans *fr
  * Asleep
  */
 
-static void check_waiter(struct check *check, const struct hist_op *op, const struct span *span)
+/* True: for a part of that time somebody waited who could have had the lock. */
+static bool check_waiter(struct check *check, const struct hist_op *op, const struct span *span)
 {
     uint64_t end = earlier(op->returned, check_killed(check, op->process));
     uint64_t from = later(op->invoked, span->from), to = earlier(end, span->to);
     uint64_t bound = (check->settings->wake_ms + check->settings->allowance_ms) * HIST_MSEC;
+    uint64_t slept;
 
-    if (to <= from || to - from <= bound)
-        return;
-    if (to - from - excused(check, from, to, op->process) <= bound)
-        return;
-    check_found(check, CHECK_WAKE, &op, 1,
-                "%s: free from %llu to %llu, and for %.0f ms of that it slept",
-                hist_text(check->history, op->lock), (unsigned long long)span->from,
-                (unsigned long long)span->to, check_ms(to - from));
+    if (to <= from)
+        return false;
+    slept = to - from;
+    if (slept <= bound && slept <= check->counts->wake_ns)
+        return true;
+    slept -= excused(check, from, to, op->process);
+    check->counts->wake_ns = later(check->counts->wake_ns, slept);
+    if (slept > bound)
+        check_found(check, CHECK_WAKE, &op, 1,
+                    "%s: free from %llu to %llu, and for %.0f ms of that it slept",
+                    hist_text(check->history, op->lock), (unsigned long long)span->from,
+                    (unsigned long long)span->to, check_ms(slept));
+    return true;
+}
+
+/* The first that ends after `when`; they are in order, and apart. */
+static size_t first_span(const struct spans *spans, uint64_t when)
+{
+    size_t low = 0, high = spans->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (spans->at[middle].to <= when)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static void check_lock(struct check *check, uint32_t lock)
 {
-    uint64_t bound = (check->settings->wake_ms + check->settings->allowance_ms) * HIST_MSEC;
     struct spans spans = { 0 };
 
     find_free(check, lock, &spans);
-    for (size_t i = 0; i < spans.count; i++) {
-        if (spans.at[i].to - spans.at[i].from <= bound)
-            continue;
-        for (size_t j = 0; j < check->history->count; j++) {
-            const struct hist_op *op = &check->history->ops[j];
+    for (size_t j = 0; j < check->history->count && spans.count; j++) {
+        const struct hist_op *op = &check->history->ops[j];
+        bool any = false;
 
-            if (op->lock == lock && op->kind == HIST_ACQUIRE)
-                check_waiter(check, op, &spans.at[i]);
-        }
+        if (op->lock != lock || op->kind != HIST_ACQUIRE)
+            continue;
+        for (size_t i = first_span(&spans, op->invoked);
+             i < spans.count && spans.at[i].from < op->returned; i++)
+            any |= check_waiter(check, op, &spans.at[i]);
+        check->counts->woken += any && op->outcome == HIST_OK;
     }
     free(spans.at);
 }

@@ -472,6 +472,24 @@ static void counting(void **state)
     assert_int_equal(counts.refused, 1);
 }
 
+/* How long somebody waited for what was free: between 1000 and 1300 for one, to 1500 for another. */
+static void waking(void **state)
+{
+    struct check_counts counts;
+
+    (void)state;
+    assert_string_equal(
+        found_in(TIMES "100000000 200000000 p1 t1 L a acquire ok token=1 until=1100000000\n"
+                       "900000000 1000000000 p1 t1 L a release ok token=1\n"
+                       "500000000 1300000000 p2 t1 L b acquire ok token=2 until=2500000000\n"
+                       "1400000000 1450000000 p2 t1 L b release ok token=2\n"
+                       "600000000 1950000000 p3 t1 L c acquire ok token=3 until=9000000000\n",
+                 &LIN_FENCED, &counts),
+        "");
+    assert_int_equal(counts.wake_ns, 500000000);
+    assert_int_equal(counts.woken, 3); /* the first one found it free at once */
+}
+
 int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
@@ -485,6 +503,7 @@ int main(void)
         cmocka_unit_test(asleep),          cmocka_unit_test(models),
         cmocka_unit_test(releases),        cmocka_unit_test(budget),
         cmocka_unit_test(report),          cmocka_unit_test(counting),
+        cmocka_unit_test(waking),
     };
 
     return cmocka_run_group_tests_name("rules", TESTS, NULL, NULL);

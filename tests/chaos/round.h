@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A round while it runs, for round.c and judge.c. */
+#ifndef TEST_CHAOS_ROUND_H
+#define TEST_CHAOS_ROUND_H
+
+#include "chaos/noise.h"
+#include "chaos/storm.h"
+#include "history/check.h"
+
+#define CHAOS_OP_MS       400
+#define CHAOS_CONNECT_MS  400
+#define CHAOS_LONGEST_TTL 3000
+
+struct round {
+    const struct round_options *options;
+    const struct scenario *scenario;
+    char folder[64];
+    struct server server;
+    bool has_server, has_proxies;
+    struct crew crew;
+    struct storm storm;
+    struct noise noise;
+    bool is_stuck; /* workers did not end */
+};
+
+/* The least of something in a round of the options' seconds. */
+size_t round_least(const struct round *round, size_t in_scenario);
+/* Writes the history, checks it, and says what came of it. Nothing runs any more. */
+bool round_judge(struct round *round, struct check_counts *ret_counts);
+
+#endif
