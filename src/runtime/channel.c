@@ -177,6 +177,7 @@ static int send_all(hf_client *client, int number, hfi_time now)
         while (sent < 0 && errno == EINTR);
         error = sent < 0 ? errno : 0;
         hfi_lock(client);
+        client->unsettled = true; /* others may have settled it meanwhile, with less to expect */
         if (channel->socket != socket)
             break; /* it was lost meanwhile, and what it owed with it */
         if (error == EAGAIN || error == EWOULDBLOCK) {

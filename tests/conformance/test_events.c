@@ -82,6 +82,28 @@ static void failing(void **state)
     hf_close(b);
 }
 
+/* No time-out of the library's own is to find what was forgotten. */
+#define PATIENT HF_CLIENT(.op_timeout_ms = 10 * PATIENCE_MS, .connect_timeout_ms = 10 * PATIENCE_MS)
+
+/* What a new client is asked first, nobody waits for in a call: the background thread takes the channel from
+ * the caller who has just written to it. A connection's greeting may be answered while the caller still sends. */
+static void first_requests(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        hf_client *client = client_open_with(PATIENT);
+        struct hf_event event;
+
+        assert_int_equal(hf_acquire_start(client, "lock", HF_ACQUIRE(.ttl_ms = 3600000), NULL),
+                         HF_OK);
+        event = next_event(client);
+        assert_int_equal(event.type, HF_EVENT_ACQUIRED);
+        assert_int_equal(hf_release_start(event.hold, NULL), HF_OK);
+        assert_int_equal(next_event(client).type, HF_EVENT_RELEASED);
+        hf_close(client);
+    }
+}
+
 /* Without a named owner each acquire is a new one, also of one thread. */
 static void fresh_owners(void **state)
 {
@@ -317,6 +339,7 @@ static const struct CMUnitTest TESTS[] = {
     TEST(acquired_and_released),
     TEST(events_before_the_descriptor),
     TEST(failing),
+    TEST(first_requests),
     TEST(fresh_owners),
     TEST(cancelling),
     TEST(cancelling_at_any_time),
