@@ -262,7 +262,7 @@ void hfi_client_close(hf_client *client)
     hfi_hand_on(client);
     await_quiet(client);
     cut_off(client);
-    while (client->inside > 0)
+    while (atomic_load(&client->inside) > 0)
         hfi_await(client, &client->left, NULL);
     client->dissolving = true;
     hfi_unlock(client);

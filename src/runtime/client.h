@@ -139,7 +139,7 @@ struct hf_client {
     struct hfi_parker *post[HFI_POSTS_MAX]; /* to be posted when the lock is let go */
     unsigned posts;
     bool unsettled;      /* what channels need, or who drives them, may have changed */
-    unsigned inside;     /* threads in calls */
+    atomic_uint inside;  /* threads in calls, or about to take the lock for one */
     unsigned handles;    /* not yet freed; they keep the memory of a closed client */
     pthread_cond_t left; /* closing: `inside` went down, or the engine became quiet */
     bool closed;         /* hf_close() has been called */
