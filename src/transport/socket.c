@@ -49,7 +49,7 @@ int hfi_socket_connect_unix(const char *path, bool *ret_pending)
         errno = ENAMETOOLONG;
         return -1;
     }
-    strcpy(to.sun_path, path);
+    memcpy(to.sun_path, path, strlen(path) + 1);
     return begin(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
                  (const struct sockaddr *)&to, sizeof to, ret_pending);
 }

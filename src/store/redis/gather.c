@@ -137,7 +137,9 @@ static bool add_announced(struct hfi_job *job, const redisReply *field, const re
     entry->since_ms = next_number(&at);
     entry->name_len = name_len;
     memcpy(entry->text, field->str + HEAD, name_len);
-    entry->label = strcpy(entry->text + name_len + 1, hold ? at : "");
+    entry->label = entry->text + name_len + 1;
+    if (hold)
+        memcpy(entry->text + name_len + 1, at, strlen(at) + 1);
     LL_PREPEND(job->announced, entry);
     return true;
 }

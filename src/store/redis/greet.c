@@ -172,10 +172,21 @@ static int judge_info(struct hfi_redis *redis, const redisReply *reply)
     return refuse(redis, reply, "the server cannot serve now");
 }
 
+/* "7.0.15": 700; 0: it does not look like a version. */
+static unsigned version_number(const char *text)
+{
+    char *end;
+    unsigned long long major = strtoull(text, &end, 10), minor;
+
+    if (end == text || *end != '.' || major > 999)
+        return 0;
+    minor = strtoull(end + 1, NULL, 10);
+    return (unsigned)(major * 100 + (minor < 99 ? minor : 99));
+}
+
 static int judge_server(struct hfi_redis *redis, const redisReply *reply)
 {
     char version[32], mode[32];
-    unsigned major = 0, minor = 0;
     int error = judge_info(redis, reply);
 
     redis->run_id[0] = '\0';
@@ -184,8 +195,9 @@ static int judge_server(struct hfi_redis *redis, const redisReply *reply)
     info(reply, "run_id", redis->run_id, sizeof redis->run_id);
     info(reply, "redis_version", version, sizeof version);
     info(reply, "redis_mode", mode, sizeof mode);
-    if (sscanf(version, "%u.%u", &major, &minor) == 2)
-        redis->version = major * 100 + minor;
+    if (!mode[0]) /* Valkey's own name for it; older ones have both */
+        info(reply, "server_mode", mode, sizeof mode);
+    redis->version = version_number(version);
     if (redis->version && redis->version < HFI_REDIS_VERSION_MIN) {
         hfi_redis_say(redis, "%s is Redis %s: at least 6.2 is needed", redis->uri.shown, version);
         return HF_ERR_UNSUPPORTED;
