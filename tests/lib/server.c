@@ -26,6 +26,29 @@ static int free_port(void)
     return ntohs(at.sin_port);
 }
 
+/* Nothing older than Redis 6.2 is supported. "Redis server v=7.0.15 sha=…"; Valkey is never that old. */
+static bool is_recent(const char *path)
+{
+    char command[600], line[256] = "";
+    unsigned long major, minor;
+    FILE *pipe;
+    char *end;
+
+    snprintf(command, sizeof command, "'%s' --version", path);
+    pipe = popen(command, "re");
+    if (!pipe)
+        return false;
+    if (!fgets(line, sizeof line, pipe))
+        line[0] = '\0';
+    pclose(pipe);
+    end = strstr(line, "v=");
+    if (!end)
+        return false;
+    major = strtoul(end + 2, &end, 10);
+    minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 6 || (major == 6 && minor >= 2);
+}
+
 bool server_exists(const char *program)
 {
     const char *path = getenv("PATH");
@@ -36,7 +59,7 @@ bool server_exists(const char *program)
 
         snprintf(candidate, sizeof candidate, "%.*s/%s", (int)n, path, program);
         if (access(candidate, X_OK) == 0)
-            return true;
+            return is_recent(candidate);
         path += n + (path[n] == ':');
     }
     return false;

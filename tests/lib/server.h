@@ -21,7 +21,7 @@ struct server {
     redisContext *own;
 };
 
-/* Is such a program installed? */
+/* Is such a program installed, of a version that is supported? */
 bool server_exists(const char *program);
 /* Starts it, with program and config as set (NULL: redis-server), and waits until it answers. */
 void server_start(struct server *server);
