@@ -104,6 +104,19 @@ const char *h_redis(const char *command)
     return strncmp(reply, "+OK\r\n", 5) == 0 ? reply + 5 : reply;
 }
 
+/* Nothing older than Redis 6.2 is supported. */
+static bool is_supported(void)
+{
+    const char *version = strstr(ask_server("INFO server"), "redis_version:");
+    unsigned long long major;
+    char *end;
+
+    if (!version)
+        return false;
+    major = strtoull(version + strlen("redis_version:"), &end, 10);
+    return major > 6 || (major == 6 && *end == '.' && strtoull(end + 1, NULL, 10) >= 2);
+}
+
 /* A server that does not come up on its port had it taken by somebody else: another try. */
 static bool start_server(void)
 {
@@ -131,7 +144,7 @@ static bool start_server(void)
             int status;
 
             if (strncmp(ask_server("PING"), "+PONG", 5) == 0)
-                return true;
+                return is_supported();
             if (waitpid(server, &status, WNOHANG) == server) {
                 server = 0;
                 if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
