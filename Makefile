@@ -53,6 +53,13 @@ fuzz: ## feed the parsers and the core with inputs that a fuzzer makes: SECONDS=
 	@scripts/build.sh fuzz
 	@tests/fuzz/run -t $(SECONDS)
 
+.PHONY: chaos
+chaos: ## kill, stop and cut off real processes on real servers, and check what they saw: 5 minutes
+	@scripts/deps.sh build test
+	@scripts/build.sh dev
+	@build/dev/bin/chaos all
+	@build/dev/bin/chaos broken
+
 .PHONY: lint
 lint: ## check format, warnings of clang, clang-tidy, cppcheck, scripts, man pages, headers
 	@scripts/deps.sh build lint

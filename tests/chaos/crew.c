@@ -15,6 +15,7 @@
 void crew_init(struct crew *crew)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    crew->seen_ns = hist_now();
     hist_thread_init(&crew->history, crew->log, 0, 0);
 }
 
@@ -57,13 +58,15 @@ static void note_end(struct crew *crew, int slot, int status)
 {
     struct member *member = &crew->member[slot];
     bool in_order = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    uint32_t process = atomic_load(&crew->shared->process[slot]);
 
     member->pid = 0;
     member->start_ms = now_ms();
     if (in_order && (member->leaving || atomic_load(&crew->shared->stop)))
         return;
-    fprintf(stderr, "chaos: p%u ended with status %#x\n",
-            (unsigned)atomic_load(&crew->shared->process[slot]), (unsigned)status);
+    fprintf(stderr, "chaos: p%u ended with status %#x\n", (unsigned)process, (unsigned)status);
+    if (process && !in_order) /* so that the checker does not take it for a holder */
+        hist_note(&crew->history, HIST_KILL, process, "crash", crew->seen_ns, hist_now());
     crew->is_bad = true;
 }
 
@@ -100,7 +103,10 @@ static void bury(struct crew *crew)
 
 void crew_tend(struct crew *crew)
 {
+    uint64_t now = hist_now();
+
     bury(crew);
+    crew->seen_ns = now;
     for (int slot = 0; slot < CHAOS_SLOTS; slot++)
         if (!crew->member[slot].pid && now_ms() >= crew->member[slot].start_ms &&
             !atomic_load(&crew->shared->stop))

@@ -23,7 +23,8 @@ struct crew {
     uint32_t random;
     const struct server *server; /* NULL: none */
     struct member member[CHAOS_SLOTS];
-    bool is_bad; /* a worker ended as it must not */
+    uint64_t seen_ns; /* all were there that had not ended */
+    bool is_bad;      /* a worker ended as it must not */
 };
 
 /* The runner adopts the children of workers that were killed. */

@@ -16,9 +16,9 @@ static const struct proof {
     bool quick;
     unsigned rules; /* all of which must find it */
 } PROOFS[] = {
-    { CHAOS_IGNORE_LOSS, "redis", 8, true, RULE(OVERLAP) | RULE(TOLD) | RULE(LINEAR) },
-    { CHAOS_DEL, "busy-redis", 4, true, RULE(OVERLAP) | RULE(EARLY) | RULE(LINEAR) },
-    { CHAOS_LIE_GRANT, "busy-redis", 3, true, RULE(OVERLAP) | RULE(LINEAR) },
+    { CHAOS_IGNORE_LOSS, "redis", 7, true, RULE(OVERLAP) | RULE(TOLD) | RULE(LINEAR) },
+    { CHAOS_DEL, "busy-redis", 3, true, RULE(OVERLAP) | RULE(EARLY) | RULE(LINEAR) },
+    { CHAOS_LIE_GRANT, "busy-redis", 2, true, RULE(OVERLAP) | RULE(LINEAR) },
     { CHAOS_LIE_TOKEN, "busy-redis", 3, false, RULE(TOKEN) | RULE(REGISTER) },
     { CHAOS_LIE_BUSY, "busy-redis", 4, false, RULE(LINEAR) },
     { CHAOS_OPEN_REGISTER, "redis", 10, false, RULE(REGISTER) | RULE(LINEAR) },

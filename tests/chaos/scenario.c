@@ -20,7 +20,7 @@ const struct scenario SCENARIOS[] = {
       .losses = 90,
       .faults = 40,
       .handoffs = 200,
-      .woken = 20,
+      .woken = 8,
       .expired = 100 },
     { .name = "valkey",
       .server = "valkey-server",
@@ -57,7 +57,7 @@ const struct scenario SCENARIOS[] = {
       .losses = 60,
       .faults = 20,
       .handoffs = 150,
-      .woken = 20,
+      .woken = 8,
       .expired = 60 },
     /* Nobody looks by himself: a wake-up that is lost shows at once. */
     { .name = "wake-redis",

@@ -16,17 +16,17 @@
 
 enum { BLOCKING = 4, ACTORS = BLOCKING + 2, CLOSE_TIMEOUT_MS = 500 };
 
-static volatile sig_atomic_t asked_to_end;
+static atomic_int asked_to_end;
 
 static void on_term(int number)
 {
     (void)number;
-    asked_to_end = 1;
+    atomic_store(&asked_to_end, 1);
 }
 
 bool worker_is_to_stop(const struct worker *worker)
 {
-    return asked_to_end || atomic_load(&worker->shared->stop);
+    return atomic_load(&asked_to_end) || atomic_load(&worker->shared->stop);
 }
 
 void foul(struct worker *worker, const char *format, ...)
