@@ -338,6 +338,8 @@ void sim_close(struct sim_ask *ask, hfi_time now)
     process->life = SIM_LIFE_CLOSING;
     process->closer = ask;
     process->close_by = now + process->sim->plan.close_timeout_ns;
+    if (MUTANT(host_closes_early))
+        process->close_by = now;
     sim_check_closing(process);
     sim_feed(process, now, &(struct hfi_input){ .kind = HFI_INPUT_CLOSE });
     sim_at(&process->sim->world, &ask->timer,
@@ -348,8 +350,7 @@ static bool close_goes_on(struct sim_ask *ask, hfi_time now)
 {
     struct sim_process *process = ask->process;
 
-    if (!ask->called && !hfi_engine_quiet(&process->engine) && now < process->close_by &&
-        !MUTANT(host_closes_early))
+    if (!ask->called && !hfi_engine_quiet(&process->engine) && now < process->close_by)
         return true;
     if (!ask->called && process->is_wire)
         sim_socket_cut_off(process, now);

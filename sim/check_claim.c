@@ -129,8 +129,8 @@ static void check_calm_end(const struct sim_claim *claim)
 
 static void check_one(struct sim_claim *claim)
 {
-    hfi_time deadline = hfi_hold_deadline(claim->hold);
-    bool moved = deadline != claim->deadline_ns;
+    hfi_time deadline = hfi_hold_deadline(claim->hold), before = claim->deadline_ns;
+    bool moved = deadline != before;
 
     claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
     if (!sim_claim_is_valid(claim)) {
@@ -139,7 +139,8 @@ static void check_one(struct sim_claim *claim)
         claim->over = true;
         return;
     }
-    if (claim->over || claim->lost)
+    if (claim->over || claim->lost ||
+        (moved && before && claim->process->engine.now >= before)) /* nobody had looked meanwhile */
         sim_violated(world_of(claim->process), "ended",
                      "p%u: what it had of %s was over, and is valid again", claim->process->index,
                      claim->lock->name);

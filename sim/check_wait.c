@@ -5,14 +5,22 @@
  *   bounded   an acquire comes back when its time is over, one that tries once when it was answered or could not be
  *   sleeping  a process that waits, with nothing asked at the store, looks again within the poll cap
  *   woken     calm runs: a lock that is free does not stay so while somebody waits
+ *   heard     calm runs: whoever begins to listen looks once more, since something may have come before
+ *   queued    nobody stands in the store's queue who does not wait; calm runs: whoever sleeps stands there
  *   truthful  BUSY: somebody had it meanwhile; calm runs: nothing else but what was asked for
  */
 #include "checks.h"
 
+#include <string.h>
+
 #include <utlist.h>
 
+#include "library.h"
+#include "store/redis/names.h"
+
 #define SWEEP_NS (50 * HFI_MSEC)
-#define CALM_NS  (120 * HFI_MSEC) /* a lock that is free is taken within */
+#define CALM_NS  (120 * HFI_MSEC) /* a lock that is free is taken within, */
+#define HEARD_NS (40 * HFI_MSEC)  /* and looked at after a change of who listens */
 
 static struct sim_world *world_of(const struct sim_process *process)
 {
@@ -188,6 +196,8 @@ void sim_check_asked(struct sim_process *process, hfi_time now, struct hfi_reque
     if (!gauge)
         return;
     gauge->pending += (unsigned)by;
+    if (by > 0 && request->op == HFI_OP_TRY)
+        gauge->tried_ns = now;
     gauge->active_ns = now;
     gauge->stopped_ns = sim_process_excuse_at(process, now);
 }
@@ -199,6 +209,77 @@ static const struct hfi_gate *find_gate(const struct sim_process *process,
 
     HASH_FIND(hh, process->engine.gates, lock->name, lock->len, gate);
     return gate;
+}
+
+static bool is_channel_of(const struct sim_arg *channel, const struct sim_lock *lock)
+{
+    for (int kind = 0; kind < HFI_KIND_COUNT; kind++) {
+        char name[HFI_CHANNEL_MAX];
+        size_t len = hfi_channel_name(name, lock->name, lock->len, (enum hfi_kind)kind);
+
+        if (len == channel->len && memcmp(name, channel->at, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+void sim_check_subscribed(struct sim_server *server, struct sim_conn *conn,
+                          const struct sim_arg *channel)
+{
+    const struct sim_link *link = conn->peer;
+    struct sim *sim = server->sim;
+    struct sim_process *process = &sim->process[link->client];
+
+    if (process->life_number != link->client_life)
+        return;
+    for (unsigned i = server->service; i < sim->plan.locks; i += sim->plan.services)
+        if (is_channel_of(channel, &sim->lock[i]))
+            process->gauges[i].listens_ns = sim_process_now(process);
+}
+
+/* Something may have come between its last look and its listening. */
+static void check_heard(struct sim_process *process, const struct sim_lock *lock)
+{
+    const struct sim_gauge *gauge = &process->gauges[lock->index];
+    const struct hfi_gate *gate = find_gate(process, lock);
+    hfi_time now = sim_process_now(process);
+
+    if (!is_calm(process->sim) || !gate || !gate->queue || gate->hold || gauge->pending > 0 ||
+        gauge->listens_ns <= gauge->tried_ns ||
+        now - hfi_time_max(gauge->listens_ns, gauge->active_ns) < HEARD_NS)
+        return;
+    sim_violated(world_of(process), "heard",
+                 "p%u listens for releases of %s since %.3f ms and has not looked again",
+                 process->index, lock->name, (double)(now - gauge->listens_ns) / 1e6);
+}
+
+/* Having let others go first does not count: it tries again by itself in a moment. */
+static bool is_asleep(const struct hfi_gate *gate)
+{
+    return gate && gate->queue && !gate->hold && gate->wait &&
+           gate->wait->phase == HFI_PHASE_SLEEPING && !gate->wait->yield_until_ns;
+}
+
+void sim_check_queued(struct sim_process *process)
+{
+    struct sim *sim = process->sim;
+
+    for (unsigned i = 0; i < sim->plan.locks; i++) {
+        const struct sim_lock *lock = &sim->lock[i];
+        const struct hfi_gate *gate = find_gate(process, lock);
+        bool waits = sim_library_waits(process, lock);
+
+        if (process->gauges[i].pending > 0)
+            continue;
+        if (waits && (!gate || !gate->queue))
+            sim_violated(world_of(process), "queued",
+                         "p%u stands in the queue for %s, and does not wait", process->index,
+                         lock->name);
+        if (!waits && is_calm(sim) && is_asleep(gate))
+            sim_violated(world_of(process), "queued",
+                         "p%u sleeps, and does not stand in the queue for %s", process->index,
+                         lock->name);
+    }
 }
 
 static void check_sleep(struct sim_process *process, const struct sim_lock *lock)
@@ -223,8 +304,10 @@ void sim_check_waits(struct sim_process *process)
 {
     const struct sim_plan *plan = &process->sim->plan;
 
-    for (unsigned i = process->service; i < plan->locks; i += plan->services)
+    for (unsigned i = process->service; i < plan->locks; i += plan->services) {
         check_sleep(process, &process->sim->lock[i]);
+        check_heard(process, &process->sim->lock[i]);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ void sim_check_step(struct sim_process *process)
     if (!process->checking)
         return;
     sim_check_claims(process);
+    if (plan->library && process->life == SIM_LIFE_RUNNING)
+        sim_check_queued(process);
     if (process->engine.broken)
         sim_violated(world_of(process), "sound",
                      "p%u: the engine found an invariant of its own broken", process->index);

@@ -75,6 +75,8 @@ struct sim_gauge {
     hfi_time
         active_ns; /* by its clock: when something was last asked, or answered, or waiting began */
     hfi_time stopped_ns; /* of the process, then */
+    hfi_time tried_ns;   /* by its clock: when it last tried, */
+    hfi_time listens_ns; /* and since when it hears of releases */
 };
 
 struct sim_checks {
@@ -139,6 +141,10 @@ void sim_check_replayed(struct sim_server *server, struct sim_lock *lock,
                         struct sim_process *process, uint64_t number);
 
 /* check_wait.c */
+void sim_check_subscribed(struct sim_server *server, struct sim_conn *conn,
+                          const struct sim_arg *channel);
+/* Does it stand in the store's queue without wanting the lock? (Stores that keep one.) */
+void sim_check_queued(struct sim_process *process);
 void sim_check_returned(struct sim_ask *ask);
 void sim_check_sent(struct sim_process *process);
 void sim_check_waits(struct sim_process *process);

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
+
+#define LOOKS          256 /* for what a fault seeks; then it comes all the same */
+#define LOOKS_EACH_TTL 64
+
 enum { GENTLE, INSIDE, OUTSIDE };
 
 struct kind {
@@ -87,12 +92,150 @@ static hfi_time draw_time(const struct sim *sim, struct hfi_random *random)
     return window + sim_below(random, sim_below(random, 4) ? busy : sim->plan.window_ns);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Seeking
+ */
+
+static enum sim_seek draw_seek(struct hfi_random *random, enum sim_fault_kind kind)
+{
+    static const enum sim_seek
+        SEEKS
+            [20] = {
+                SIM_SEEK_AT_RISK, SIM_SEEK_AT_RISK,  SIM_SEEK_LOST,
+                SIM_SEEK_LOST,    SIM_SEEK_SLEEPING, SIM_SEEK_TRY,
+                SIM_SEEK_RENEW,   SIM_SEEK_RELEASE,  SIM_SEEK_WATCH /* the others: nothing */
+            };
+
+    if (kind == SIM_FAULT_REPLAY && sim_below(random, 2)) /* where it does most */
+        return SIM_SEEK_TRY;
+    if (kind == SIM_FAULT_STOP_HOST && sim_below(random, 2))
+        return SIM_SEEK_RENEW;
+    return SEEKS[sim_below(random, sizeof SEEKS / sizeof SEEKS[0])];
+}
+
+static void found(struct sim_fault *fault, struct sim_process *process, const struct hfi_gate *gate,
+                  uint64_t owner)
+{
+    fault->found = process;
+    fault->found_owner = owner;
+    if (gate)
+        fault->found_lock = sim_lock_find(fault->sim, process->service, gate->name, gate->name_len);
+}
+
+static void look_at_holds(struct sim_fault *fault, struct sim_process *process)
+{
+    enum hfi_hold_state wanted = fault->seek == SIM_SEEK_LOST ? HFI_HOLD_LOST : HFI_HOLD_AT_RISK;
+    const struct hfi_hold *hold;
+
+    for (hold = process->engine.holds; hold && !fault->found; hold = hold->next)
+        if (hfi_hold_state_of(hold) == wanted)
+            found(fault, process, hold->gate, hold->lease.owner);
+}
+
+static void look_at_gates(struct sim_fault *fault, struct sim_process *process)
+{
+    const struct hfi_gate *gate;
+
+    for (gate = process->engine.gates; gate && !fault->found; gate = gate->hh.next)
+        if (gate->queue && gate->wait && gate->wait->phase == HFI_PHASE_SLEEPING)
+            found(fault, process, gate, 0);
+}
+
+static void look(struct sim_fault *fault)
+{
+    struct sim *sim = fault->sim;
+
+    fault->looks++;
+    for (unsigned i = 0; i < sim->plan.processes && !fault->found; i++) {
+        if (sim->process[i].life != SIM_LIFE_RUNNING)
+            continue;
+        if (fault->seek == SIM_SEEK_SLEEPING)
+            look_at_gates(fault, &sim->process[i]);
+        else
+            look_at_holds(fault, &sim->process[i]);
+    }
+}
+
+static bool is_sought(enum sim_seek seek, const struct hfi_request *request)
+{
+    switch ((enum hfi_op)request->op) {
+    case HFI_OP_TRY:
+        return seek == SIM_SEEK_TRY;
+    case HFI_OP_RENEW:
+        return seek == SIM_SEEK_RENEW && !request->host; /* not what a program verifies */
+    case HFI_OP_RELEASE:
+        return seek == SIM_SEEK_RELEASE;
+    case HFI_OP_WATCH:
+        return seek == SIM_SEEK_WATCH;
+    default:
+        return false;
+    }
+}
+
+/* It comes while the request is on its way, or a little later. */
+static void notice(struct sim_fault *fault, struct sim_process *process,
+                   const struct hfi_request *request)
+{
+    const struct sim_plan *plan = &fault->sim->plan;
+    const struct hfi_hold *hold = (const struct hfi_hold *)request;
+    hfi_time ttl = plan->ttl_ms * HFI_MSEC;
+
+    if (request->op == HFI_OP_RENEW && sim_below(&fault->random, 2)) /* about what is left */
+        fault->duration = ttl - sim_below(&fault->random, ttl / 2);
+    fault->armed = false;
+    fault->sim->faults->armed--;
+    if (request->op == HFI_OP_TRY || request->op == HFI_OP_RELEASE)
+        found(fault, process, hold->gate, hold->lease.owner);
+    else
+        found(fault, process, NULL, 0);
+    sim_after(&fault->sim->world, &fault->timer,
+              sim_below(&fault->random, 4 * (plan->base_ns + plan->jitter_ns)));
+}
+
+void sim_faults_notice(struct sim_process *process, const struct hfi_request *request)
+{
+    struct sim_faults *faults = process->sim->faults;
+
+    for (unsigned i = 0; faults && faults->armed > 0 && i < faults->count; i++)
+        if (faults->fault[i].armed && is_sought(faults->fault[i].seek, request))
+            notice(&faults->fault[i], process, request);
+}
+
+/* True: it is not time yet. */
+static bool seeks(struct sim_fault *fault)
+{
+    struct sim *sim = fault->sim;
+    hfi_time ttl = sim->plan.ttl_ms * HFI_MSEC;
+
+    if (fault->seek == SIM_SEEK_NOTHING || fault->found || fault->looks == LOOKS)
+        return false;
+    if (fault->seek >= SIM_SEEK_TRY) {
+        fault->looks = LOOKS; /* when the timer comes before the request, it comes by itself */
+        fault->armed = true;
+        sim->faults->armed++;
+        sim_after(&sim->world, &fault->timer, LOOKS / LOOKS_EACH_TTL * ttl);
+        return true;
+    }
+    look(fault);
+    if (!fault->found)
+        sim_after(&sim->world, &fault->timer, ttl / LOOKS_EACH_TTL);
+    return !fault->found;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Beginning and end
+ */
+
 static void run(void *arg)
 {
     struct sim_fault *fault = arg;
 
     if (!fault->begun) {
+        if (seeks(fault))
+            return;
         fault->begun = true;
+        fault->sim->faults->armed -= fault->armed;
+        fault->armed = false;
         fault->sim->count.faults++;
         sim_mix(&fault->sim->world, fault->index);
         sim_fault_begin(fault);
@@ -114,10 +257,13 @@ static void draw(struct sim *sim, unsigned index)
     do
         fault->kind = (enum sim_fault_kind)sim_below(&fault->random, SIM_FAULT_KINDS);
     while (!is_possible(sim, fault->kind));
+    if (is_possible(sim, SIM_FAULT_FAIL_OVER) && sim_below(&fault->random, 12) == 0)
+        fault->kind = SIM_FAULT_FAIL_OVER; /* few runs can have one */
     if (sim->options->only_fault)
         fault->kind = (enum sim_fault_kind)(sim->options->only_fault - 1);
     fault->at = draw_time(sim, &fault->random);
     fault->duration = draw_duration(sim, &fault->random);
+    fault->seek = draw_seek(&fault->random, fault->kind);
     sim_timer_init(&fault->timer, run, fault);
     if (!sim_is_without(sim->options, index))
         sim_at(&sim->world, &fault->timer, fault->at);
@@ -159,21 +305,23 @@ static void heal_network(struct sim *sim)
 
 static void heal_processes(struct sim *sim)
 {
+    sim_workload_hurry(sim);
     for (unsigned i = 0; i < sim->plan.processes; i++) {
         sim_process_hurry(&sim->process[i]);
         sim->process[i].memory.refusing = 0;
     }
-    sim_workload_hurry(sim);
     sim->plan.slow_sends = false;
 }
 
 void sim_faults_heal(struct sim *sim)
 {
     sim_say(&sim->world, "all faults end");
+    sim->faults->armed = 0;
     for (unsigned i = 0; i < sim->faults->count; i++) {
         struct sim_fault *fault = &sim->faults->fault[i];
 
         sim_never(&sim->world, &fault->timer);
+        fault->armed = false;
         if (!fault->begun || fault->ended)
             continue;
         fault->ended = true;
@@ -188,6 +336,8 @@ void sim_faults_heal(struct sim *sim)
             sim_redis_do(&server->redis, NULL, "DEL %s", sim->lock[i].name);
     }
     heal_network(sim);
+    for (unsigned i = 0; i < sim->plan.servers; i++)
+        sim_server_hurry(&sim->server[i]);
     heal_processes(sim);
 }
 

@@ -10,14 +10,33 @@
 #include "coverage.h"
 #include "sim.h"
 
+/* What a fault waits for, so that moments that are rare are hit as well. */
+enum sim_seek {
+    SIM_SEEK_NOTHING,
+    SIM_SEEK_AT_RISK, /* it looks for these from time to time; */
+    SIM_SEEK_LOST,
+    SIM_SEEK_SLEEPING,
+    SIM_SEEK_TRY, /* and is told of these requests when they are made */
+    SIM_SEEK_RENEW,
+    SIM_SEEK_RELEASE,
+    SIM_SEEK_WATCH
+};
+
 struct sim_fault {
     struct sim *sim;
     unsigned index;
     enum sim_fault_kind kind;
     hfi_time at, duration;
+    enum sim_seek seek;
+    bool armed;     /* it waits for a request to be made */
+    unsigned looks; /* how often it has looked for what it seeks */
     struct hfi_random random;
     struct sim_timer timer;
     bool begun, ended;
+    /* What it has found: whom it is to hit. */
+    struct sim_process *found;
+    struct sim_lock *found_lock;
+    uint64_t found_owner;
     /* Whom it hit */
     struct sim_process *process;
     struct sim_server *server;
@@ -28,6 +47,7 @@ struct sim_fault {
 
 struct sim_faults {
     unsigned count;
+    unsigned armed; /* of them */
     struct sim_fault fault[SIM_FAULTS_MAX];
 };
 

@@ -22,7 +22,9 @@ static void choose_process(struct sim_fault *fault)
 {
     struct sim *sim = fault->sim;
 
-    fault->process = &sim->process[sim_below(&fault->random, sim->plan.processes)];
+    fault->process = fault->found;
+    if (!fault->process)
+        fault->process = &sim->process[sim_below(&fault->random, sim->plan.processes)];
     fault->life = fault->process->life_number;
 }
 
@@ -30,15 +32,18 @@ static void choose_server(struct sim_fault *fault)
 {
     struct sim *sim = fault->sim;
 
-    fault->server =
-        sim_service_server(sim, (unsigned)sim_below(&fault->random, sim->plan.services));
+    fault->server = sim_service_server(
+        sim, fault->found ? fault->found->service
+                          : (unsigned)sim_below(&fault->random, sim->plan.services));
 }
 
 static void choose_lock(struct sim_fault *fault)
 {
     struct sim *sim = fault->sim;
 
-    fault->lock = &sim->lock[sim_below(&fault->random, sim->plan.locks)];
+    fault->lock = fault->found_lock;
+    if (!fault->lock)
+        fault->lock = &sim->lock[sim_below(&fault->random, sim->plan.locks)];
     fault->server = sim_service_server(sim, fault->lock->service);
     sim_server_wall_us(fault->server);
 }
@@ -75,7 +80,7 @@ static void cover_all(const struct sim_fault *fault)
 /* One process is hit, or all. */
 static void choose_paths(struct sim_fault *fault)
 {
-    if (sim_below(&fault->random, 3))
+    if (fault->found || sim_below(&fault->random, 3))
         choose_process(fault);
     fault->mask = 1u << sim_below(&fault->random, SIM_SIDES);
 }
@@ -378,6 +383,8 @@ static void do_replay(struct sim_fault *fault)
     number = 1 + (sim_below(&fault->random, 2) || number < 4
                       ? sim_below(&fault->random, number)
                       : number - 1 - sim_below(&fault->random, 3));
+    if (fault->found_owner && fault->found_owner <= fault->process->owners->highest)
+        number = fault->found_owner;
     owner = sim_owner_find(fault->process, number);
     fault->server = sim_service_server(fault->sim, fault->process->service);
     if (!owner->tried || !fault->server->up || owner->lock >= fault->sim->plan.locks)

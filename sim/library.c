@@ -480,6 +480,16 @@ bool sim_library_holder(struct sim *sim, const struct sim_lock *lock,
     return true;
 }
 
+bool sim_library_waits(const struct sim_process *process, const struct sim_lock *lock)
+{
+    const struct sim_library *library = process->sim->library;
+    struct peer peer = { (struct sim_process *)process, process->life_number };
+
+    if (library->trouble_until || process->memory.refused)
+        return false;
+    return place_of(&library->row[lock->index], peer) >= 0;
+}
+
 /* Whoever waits behind a dead one hears of it at once. */
 void sim_library_died(struct sim_process *process)
 {

@@ -23,6 +23,8 @@ void sim_library_init(struct sim *sim);
 void sim_library_fini(struct sim *sim);
 /* For so long some requests fail, and of some it is not known. */
 void sim_library_trouble(struct sim *sim, hfi_time until);
+/* Has it a place in the queue? False when it may not know of one: after trouble, or out of memory. */
+bool sim_library_waits(const struct sim_process *process, const struct sim_lock *lock);
 /* The process is dead: whatever it had is free. */
 void sim_library_died(struct sim_process *process);
 /* Anything left? For people: in text. */

@@ -189,16 +189,22 @@ bool sim_workload_is_drained(struct sim *sim)
     return sim_others_are_done(sim);
 }
 
+static void hurry(struct sim *sim, struct sim_timer *timer)
+{
+    if (sim_timer_is_set(timer))
+        sim_at(&sim->world, timer, sim->world.now);
+}
+
 void sim_workload_hurry(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->plan.processes; i++) {
         struct sim_program *program = &sim->threads->program[i];
+        bool stopped = sim_process_is_stopped(program->process);
 
         for (unsigned t = 0; t < sim->plan.threads; t++) {
-            struct sim_timer *timer = &program->thread[t].ask.timer;
-
-            if (sim_timer_is_set(timer))
-                sim_at(&sim->world, timer, sim->world.now);
+            hurry(sim, &program->thread[t].ask.timer);
+            if (stopped)
+                hurry(sim, &program->thread[t].timer);
         }
     }
 }

@@ -63,6 +63,7 @@ static void deliver(struct sim_process *process)
 
         ask->called = true;
         sim_ask_wake(ask);
+        sim_workload_called(ask);
     }
     while ((releaser = hfi_engine_next_released(&process->engine)))
         deliver_release(process, releaser);
@@ -119,6 +120,7 @@ static bool pump_wire(struct sim_process *process, hfi_time now)
 
     for (; (request = hfi_engine_next_request(&process->engine)); any = true) {
         sim_check_submitted(process, now, request);
+        sim_faults_notice(process, request);
         wire->submit(process->store, now, request);
     }
     for (; (request = wire->finished(process->store)); any = true)
@@ -139,6 +141,7 @@ static void pump_library(struct sim_process *process, hfi_time now)
 
     while ((request = hfi_engine_next_request(&process->engine))) {
         sim_check_submitted(process, now, request);
+        sim_faults_notice(process, request);
         DL_APPEND(process->queue, request);
     }
     sim_worker_kick(process);

@@ -123,6 +123,8 @@ struct sim_redis_hooks {
     bool (*garbles)(void *arg, const struct sim_call *call, bool *ret_run);
     /* CLIENT KILL. */
     void (*killed)(void *arg, struct sim_conn *by, struct sim_conn *conn);
+    /* SUBSCRIBE: from here on it hears of this channel. */
+    void (*subscribed)(void *arg, struct sim_conn *conn, const struct sim_arg *channel);
 };
 
 struct sim_redis {

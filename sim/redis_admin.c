@@ -217,6 +217,8 @@ static void run_subscribe(struct sim_call *call)
 {
     for (size_t i = 1; i < call->argc; i++) {
         subscribe(call->conn, &call->argv[i]);
+        if (call->redis->hooks.subscribed)
+            call->redis->hooks.subscribed(call->redis->hooks.arg, call->conn, &call->argv[i]);
         confirm(call, "subscribe", &call->argv[i]);
     }
 }

@@ -169,6 +169,14 @@ void sim_server_stop(struct sim_server *server, hfi_time duration)
     sim_at(&server->sim->world, &server->resume, server->stopped_until);
 }
 
+void sim_server_hurry(struct sim_server *server)
+{
+    if (server->stopped_until <= server->sim->world.now)
+        return;
+    server->stopped_until = server->sim->world.now;
+    sim_at(&server->sim->world, &server->resume, server->stopped_until);
+}
+
 void sim_server_cut(struct sim_server *server, bool subscribers_only)
 {
     struct sim_conn *conn, *next;
@@ -366,6 +374,11 @@ static void killed(void *arg, struct sim_conn *by, struct sim_conn *conn)
     sim_check_killed(arg, by, conn);
 }
 
+static void subscribed(void *arg, struct sim_conn *conn, const struct sim_arg *channel)
+{
+    sim_check_subscribed(arg, conn, channel);
+}
+
 void sim_server_init(struct sim *sim, unsigned index)
 {
     struct sim_server *server = &sim->server[index];
@@ -376,7 +389,12 @@ void sim_server_init(struct sim *sim, unsigned index)
     sim_random_init(&server->random, plan->seed, 's', index);
     sim_redis_init(&server->redis);
     server->redis.hooks = (struct sim_redis_hooks){
-        .arg = server, .changed = changed, .ran = ran, .garbles = garbles, .killed = killed
+        .arg = server,
+        .changed = changed,
+        .ran = ran,
+        .garbles = garbles,
+        .killed = killed,
+        .subscribed = subscribed,
     };
     server->redis.password = plan->password;
     server->redis.deny_kill = plan->deny_kill;

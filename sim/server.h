@@ -61,6 +61,8 @@ hfi_time sim_server_when(const struct sim_server *server, int64_t expires_ms);
 
 bool sim_server_is_stopped(const struct sim_server *server);
 void sim_server_stop(struct sim_server *server, hfi_time duration);
+/* Not any longer. */
+void sim_server_hurry(struct sim_server *server);
 void sim_server_kill(struct sim_server *server, bool with_host);
 void sim_server_start(struct sim_server *server, enum sim_loss loss, size_t commands);
 void sim_server_step_clock(struct sim_server *server, int64_t by_ns);

@@ -42,10 +42,4 @@ void sim_shrink(struct sim *sim, struct sim_options *options, const char *invari
     for (unsigned size = plan.faults; size > 0; size /= 2)
         leave_out_blocks(sim, options, invariant, plan.faults, size);
     leave_out_blocks(sim, options, invariant, plan.faults, 1);
-    for (uint64_t ops = plan.ops / 2; ops > 10; ops /= 2) {
-        struct sim_options shorter = *options;
-
-        (void)shorter; /* the number of operations is part of the plan: it would be another run */
-        break;
-    }
 }

@@ -116,6 +116,9 @@ void sim_plan_write(const struct sim_plan *plan, struct sim_text *text);
 hfi_time sim_plan_busy(const struct sim_plan *plan);
 int64_t sim_drift(struct hfi_random *random, const struct sim_plan *plan);
 
+/* fault.c: a process makes a request. */
+void sim_faults_notice(struct sim_process *process, const struct hfi_request *request);
+
 /* run.c */
 
 /* A whole run; false: an invariant did not hold (sim->world.invariant). sim_fini() follows either way. */
@@ -126,6 +129,8 @@ void sim_fini(struct sim *sim);
 void sim_workload_init(struct sim *sim);
 void sim_workload_fini(struct sim *sim);
 void sim_workload_crashed(struct sim_process *process);
+/* A thread that waits was called to take what is free now. */
+void sim_workload_called(struct sim_ask *ask);
 /* A process was started again: its threads begin anew. */
 void sim_workload_started(struct sim_process *process);
 /* No new calls any more, but what gives back. */
@@ -133,7 +138,7 @@ void sim_workload_drain(struct sim *sim);
 bool sim_workload_is_drained(struct sim *sim);
 /* Who is not done, for people. */
 void sim_workload_describe(const struct sim *sim, struct sim_text *text);
-/* Threads that were late run now. */
+/* Threads that are late, or of a process that is stopped, run now. */
 void sim_workload_hurry(struct sim *sim);
 /* Half of the processes are closed. */
 void sim_workload_close_some(struct sim *sim);

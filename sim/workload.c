@@ -333,6 +333,19 @@ static void cancel(void *arg)
     sim_process_leave(thread->process);
 }
 
+/* Of all moments to be cancelled in, this one is the worst. */
+void sim_workload_called(struct sim_ask *ask)
+{
+    struct sim_thread *thread = ask->arg;
+    struct sim_world *world = &thread->sim->world;
+
+    if (!thread->sim->plan.restless || sim_below(&thread->random, 16))
+        return;
+    if (ask->waited)
+        sim_at(world, &ask->timer, sim_process_slow(thread->process, world->now));
+    sim_after(world, &thread->canceller, sim_below(&thread->random, 60 * HFI_USEC));
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Events
  */
