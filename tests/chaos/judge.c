@@ -101,10 +101,11 @@ static void print_round(const struct round *round, const struct check_counts *co
     fputs("  ", stdout);
     check_print_counts(counts, stdout);
     storm_print(&round->storm, stdout);
-    if (noise->stalls)
-        printf("  this machine did not run a thread %zu times, for %.0f ms together, %.0f at the "
-               "most\n",
-               noise->stalls, check_ms(noise->stalled_ns), check_ms(noise->longest_ns));
+    if (atomic_load(&noise->stalls))
+        printf("  this machine did not run a thread, or write, %zu times, for %.0f ms together, "
+               "%.0f at the most\n",
+               atomic_load(&noise->stalls), check_ms(atomic_load(&noise->stalled_ns)),
+               check_ms(atomic_load(&noise->longest_ns)));
 }
 
 /* What went wrong besides the history. */
@@ -120,13 +121,28 @@ static bool went_well(const struct round *round)
     return !fouls && !missed && !round->is_stuck && !round->crew.is_bad;
 }
 
+/* What is in memory goes to the disk. */
+static bool copy(const char *from, const char *to)
+{
+    char bytes[65536];
+    size_t n;
+    FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+    bool good = in && out;
+
+    while (good && (n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        good = fwrite(bytes, 1, n, out) == n;
+    if (in)
+        fclose(in);
+    return out && fclose(out) == 0 && good;
+}
+
 static void keep(const struct round *round, const char *path)
 {
     char kept[128];
 
     snprintf(kept, sizeof kept, "/tmp/holdfast-history-%s-%" PRIu64, round->scenario->name,
              round->options->seed);
-    if (rename(path, kept) == 0)
+    if (copy(path, kept))
         printf("the history is in %s: check it again by\n  " HF_TEST_BIN
                "/hf-check --model %s %s\n",
                kept, round->scenario->model->name, kept);

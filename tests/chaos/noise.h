@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How well this machine runs what wants to run. A thread that naps for a moment, again and again, sees when it
- * is not run for longer: those are lines of the history (STALL), and excuse what is late meanwhile. It also
- * sees when somebody sets the wall clock, by which servers count ttls: then a run proves nothing.
+ * is not run for longer, and a second one writes to the disk and sees when that takes long: those are lines of
+ * the history (STALL), and excuse what is late meanwhile. The first one also sees when somebody sets the wall
+ * clock, by which servers count ttls: then a run proves nothing.
  */
 #ifndef TEST_CHAOS_NOISE_H
 #define TEST_CHAOS_NOISE_H
@@ -13,14 +14,17 @@
 
 struct noise {
     struct hist_log *log;
-    pthread_t thread;
+    pthread_t thread, disk_thread;
+    int disk;   /* a file without a name; -1: none is looked at */
+    bool syncs; /* what is written there is waited for */
     atomic_bool stop;
-    size_t stalls;
-    uint64_t stalled_ns, longest_ns;
+    atomic_size_t stalls;
+    atomic_ullong stalled_ns, longest_ns;
     int64_t clock_step_ms; /* the largest */
 };
 
-void noise_start(struct noise *noise, struct hist_log *log);
+/* The disk that this folder is on. */
+void noise_start(struct noise *noise, struct hist_log *log, const char *folder, bool syncs);
 void noise_stop(struct noise *noise);
 
 #endif

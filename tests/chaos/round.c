@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "chaos/round.h"
 
+#define MEMORY      (UINT64_C(512) << 20)
 #define RECORDS     2000000 /* a file with holes: what is not written takes no room */
 #define STORM_MS    11000
 #define CALM_MS     8000 /* longer than the consequences of a fault */
@@ -88,16 +90,28 @@ static void start_store(struct round *round)
     round->has_proxies = true;
 }
 
+/* In memory where there is enough of it: this is not about disks, and a busy one stops processes for seconds. */
+static bool make_folder(struct round *round)
+{
+    struct statvfs memory;
+
+    round->in_memory = statvfs("/dev/shm", &memory) == 0 && access("/dev/shm", W_OK) == 0 &&
+                       (uint64_t)memory.f_bavail * memory.f_frsize >= MEMORY;
+    snprintf(round->folder, sizeof round->folder, "%s/holdfast-chaos-XXXXXX",
+             round->in_memory ? "/dev/shm" : "/tmp");
+    if (mkdtemp(round->folder))
+        return true;
+    round->folder[0] = '\0';
+    return false;
+}
+
 static bool start(struct round *round)
 {
     struct crew *crew = &round->crew;
     struct chaos_shared *shared;
 
-    strcpy(round->folder, "/tmp/holdfast-chaos-XXXXXX");
-    if (!mkdtemp(round->folder)) {
-        round->folder[0] = '\0';
+    if (!make_folder(round))
         return false;
-    }
     snprintf(crew->log_path, sizeof crew->log_path, "%s/log", round->folder);
     crew->log = hist_log_create(crew->log_path, RECORDS, sizeof *shared);
     if (!crew->log)
@@ -123,7 +137,9 @@ static bool start(struct round *round)
     round->storm.server = round->has_server ? &round->server : NULL;
     round->storm.forgets = round->scenario->forgets;
     storm_init(&round->storm, (uint32_t)round->options->seed * 2654435761u);
-    noise_start(&round->noise, crew->log);
+    /* servers write to the disk, and do not wait for it */
+    noise_start(&round->noise, crew->log, round->has_server ? "/tmp" : round->folder,
+                !round->has_server && !round->in_memory);
     return true;
 }
 

@@ -17,6 +17,7 @@ struct round {
     char folder[64];
     struct server server;
     bool has_server, has_proxies;
+    bool in_memory; /* the folder */
     struct crew crew;
     struct storm storm;
     struct noise noise;
