@@ -198,6 +198,7 @@ static void write_file(FILE *out, const char *name, const char *folder)
     if (any)
         fprintf(out, "#include \"sim_mutant.h\"\n");
     fputs(text, out);
+    free(text);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -164,6 +164,7 @@ void sim_fini(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->plan.processes; i++)
         sim_process_fini(&sim->process[i]);
+    sim_queue_clear(&sim->world.queue); /* whose timers are freed below */
     sim_workload_fini(sim);
     sim_faults_fini(sim);
     for (unsigned i = 0; i < sim->plan.servers; i++)

@@ -81,6 +81,12 @@ struct sim_timer *sim_queue_pop(struct sim_queue *queue)
     return first;
 }
 
+void sim_queue_clear(struct sim_queue *queue)
+{
+    while (queue->count > 0)
+        queue->heap[--queue->count]->place = 0;
+}
+
 void sim_queue_free(struct sim_queue *queue)
 {
     free(queue->heap);

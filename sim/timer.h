@@ -40,6 +40,8 @@ void sim_timer_set(struct sim_queue *queue, struct sim_timer *timer, hfi_time at
 void sim_timer_clear(struct sim_queue *queue, struct sim_timer *timer);
 /* Takes the first out; NULL: the queue is empty. */
 struct sim_timer *sim_queue_pop(struct sim_queue *queue);
+/* Takes all out. */
+void sim_queue_clear(struct sim_queue *queue);
 void sim_queue_free(struct sim_queue *queue);
 
 #endif
