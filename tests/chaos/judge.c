@@ -91,7 +91,9 @@ static bool was_enough(const struct round *round, const struct check_counts *cou
     good &= enough("expired leases", counts->expired, round_least(round, s->expired));
     good &= enough("losses", counts->lost, round_least(round, s->losses));
     good &= enough("faults", storm_total(&round->storm), round_least(round, s->faults));
-    return good;
+    if (round_unseen(round))
+        printf("%zu kinds of fault never happened\n", round_unseen(round));
+    return good && !round_unseen(round);
 }
 
 static void print_round(const struct round *round, const struct check_counts *counts)

@@ -173,6 +173,13 @@ size_t round_least(const struct round *round, size_t in_scenario)
            (TEST_SANITIZED ? 5 : 1);
 }
 
+size_t round_unseen(const struct round *round)
+{
+    bool is_whole = seconds_of(round->options) >= round->scenario->seconds;
+
+    return round->scenario->is_calm || !is_whole ? 0 : storm_unseen(&round->storm);
+}
+
 /* As far as is known without the checker. */
 static bool is_enough(const struct round *round)
 {
@@ -181,7 +188,7 @@ static bool is_enough(const struct round *round)
 
     return atomic_load(&shared->operations) >= round_least(round, s->operations) &&
            atomic_load(&shared->losses) >= round_least(round, s->losses) &&
-           storm_total(&round->storm) >= round_least(round, s->faults);
+           storm_total(&round->storm) >= round_least(round, s->faults) && !round_unseen(round);
 }
 
 static bool is_over(const struct round *round, int64_t ran_ms)

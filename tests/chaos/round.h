@@ -26,6 +26,8 @@ struct round {
 
 /* The least of something in a round of the options' seconds. */
 size_t round_least(const struct round *round, size_t in_scenario);
+/* Kinds of fault that have not been; a short round need not have them all. */
+size_t round_unseen(const struct round *round);
 /* Writes the history, checks it, and says what came of it. Nothing runs any more. */
 bool round_judge(struct round *round, struct check_counts *ret_counts);
 

@@ -235,9 +235,36 @@ static bool can_happen(const struct storm *storm, int kind)
     return KIND[kind].where == PROCESS || storm->server;
 }
 
+size_t storm_unseen(const struct storm *storm)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < KINDS; i++)
+        sum += can_happen(storm, i) && storm->count[i] == 0;
+    return sum;
+}
+
+/* One that has not been yet; -1: there is none. */
+static int choose_new(struct storm *storm)
+{
+    size_t at = storm_unseen(storm);
+
+    if (at == 0)
+        return -1;
+    at = pick(storm, (uint32_t)at);
+    for (int i = 0; i < KINDS; i++)
+        if (can_happen(storm, i) && storm->count[i] == 0 && at-- == 0)
+            return i;
+    return -1;
+}
+
 static int choose(struct storm *storm)
 {
     unsigned sum = 0, at;
+    int new = pick(storm, 2) ? choose_new(storm) : -1;
+
+    if (new >= 0)
+        return new;
 
     for (int i = 0; i < KINDS; i++)
         sum += can_happen(storm, i) ? KIND[i].weight : 0;
@@ -362,15 +389,6 @@ size_t storm_total(const struct storm *storm)
 
     for (int i = 0; i < KINDS; i++)
         sum += storm->count[i];
-    return sum;
-}
-
-size_t storm_unseen(const struct storm *storm)
-{
-    size_t sum = 0;
-
-    for (int i = 0; i < KINDS; i++)
-        sum += can_happen(storm, i) && storm->count[i] == 0;
     return sum;
 }
 
