@@ -52,26 +52,42 @@ static void print_counts(const struct sim_counts *count)
  * One run
  */
 
-static void keep(const struct sim_options *options, const struct sim *sim)
+/* The words of a run, one option a line, below what it came to. A seeded bug is named in the head alone: the
+ * run without it is what must be fine. */
+static void write_kept(FILE *file, struct sim_options *options, const struct sim *sim)
 {
+    const char *mutant = options->mutant;
     struct sim_text text = { 0 };
+
+    fprintf(file, "# %s: %s\n", sim->world.invariant, sim->world.failure);
+    if (mutant)
+        fprintf(file, "# bug %s\n", mutant);
+    options->mutant = NULL;
+    sim_options_write(options, &text);
+    options->mutant = mutant;
+    for (char *at = text.at, *word; (word = strsep(&at, " "));)
+        fprintf(file, "%s%s", strncmp(word, "--", 2) ? word : word + 2,
+                at && strncmp(at, "--", 2) ? " " : "\n");
+    sim_text_free(&text);
+}
+
+static void keep(struct sim_options *options, const struct sim *sim)
+{
     char path[512];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s-%llu.seed", options->keep, sim->world.invariant,
-             (unsigned long long)options->seed);
+    if (options->mutant)
+        snprintf(path, sizeof path, "%s/%s.seed", options->keep, options->mutant);
+    else
+        snprintf(path, sizeof path, "%s/%s-%llu.seed", options->keep, sim->world.invariant,
+                 (unsigned long long)options->seed);
     file = fopen(path, "we");
     if (!file) {
         fprintf(stderr, "holdfast-sim: %s cannot be written\n", path);
         return;
     }
-    sim_options_write(options, &text);
-    fprintf(file, "# %s: %s\n", sim->world.invariant, sim->world.failure);
-    for (char *at = text.at, *word; (word = strsep(&at, " "));)
-        fprintf(file, "%s%s%s", strncmp(word, "--", 2) ? "" : word + 2,
-                strncmp(word, "--", 2) ? word : "", at && strncmp(at, "--", 2) ? " " : "\n");
+    write_kept(file, options, sim);
     fclose(file);
-    sim_text_free(&text);
     printf("kept as %s\n", path);
 }
 
@@ -89,6 +105,22 @@ static void describe(const struct sim_options *options, const struct sim *sim)
     sim_text_free(&text);
 }
 
+/* With fewer faults it is easier to understand. */
+static void make_smaller(struct sim *sim, struct sim_options *options, const char *invariant)
+{
+    struct sim_tally tally = { 0 };
+
+    sim_shrink(sim, options, invariant);
+    sim_one(sim, options, &tally);
+    printf("with fewer faults:\n");
+    describe(options, sim);
+    printf("FAILED %s: %s\n", sim->world.invariant, sim->world.failure);
+    sim_faults_write(sim, stdout);
+    if (options->keep)
+        keep(options, sim);
+    sim_fini(sim);
+}
+
 static int run_one(struct sim_options *options)
 {
     struct sim *sim = sim_alloc(sizeof *sim);
@@ -102,17 +134,8 @@ static int run_one(struct sim_options *options)
         sim_faults_write(sim, stdout);
     }
     sim_fini(sim);
-    if (!fine && options->shrink) {
-        sim_shrink(sim, options, tally.invariant);
-        sim_one(sim, options, &tally);
-        printf("with fewer faults:\n");
-        describe(options, sim);
-        printf("FAILED %s: %s\n", sim->world.invariant, sim->world.failure);
-        sim_faults_write(sim, stdout);
-        if (options->keep)
-            keep(options, sim);
-        sim_fini(sim);
-    }
+    if (!fine && options->shrink)
+        make_smaller(sim, options, tally.invariant);
     free(sim);
     return fine ? 0 : 1;
 }
@@ -121,26 +144,45 @@ static int run_one(struct sim_options *options)
  * Many
  */
 
+/* The first run of a campaign that failed. */
+static void look_at_first(const struct sim_options *options, const struct sim_tally *tally)
+{
+    struct sim *sim = sim_alloc(sizeof *sim);
+    struct sim_options first = *options;
+
+    first.seed = tally->seed;
+    first.profile = tally->profile;
+    make_smaller(sim, &first, tally->invariant);
+    free(sim);
+}
+
 static int run_many(const struct sim_options *options)
 {
     struct sim_tally tally = { 0 };
     struct timespec start;
-    bool covered = true;
+    bool fine;
     double took;
 
     clock_gettime(CLOCK_MONOTONIC, &start);
-    sim_campaign(options, false, &tally);
+    sim_campaign(options, options->mutant, &tally);
     took = seconds_since(&start);
+    fine = tally.failed == 0;
     printf("%llu runs from seed %llu at %s: %llu failed\n", (unsigned long long)tally.runs,
            (unsigned long long)options->seed, SIM_COMMIT, (unsigned long long)tally.failed);
     print_counts(&tally.count);
     printf("  %.1f s, %.0f operations a second and process\n", took,
            (double)tally.count.ops / took / (options->jobs ? options->jobs : 1));
-    if (options->coverage)
-        covered = sim_coverage_print(&tally.coverage, stdout);
-    if (!covered)
+    if (options->coverage && !sim_coverage_print(&tally.coverage, stdout)) {
         printf("FAILED coverage: something was never seen\n");
-    return tally.failed || !covered ? 1 : 0;
+        fine = false;
+    }
+    if (tally.count.ops < options->least_ops) {
+        printf("FAILED operations: %llu were asked for\n", (unsigned long long)options->least_ops);
+        fine = false;
+    }
+    if (tally.failed && options->shrink && strcmp(tally.invariant, "died") != 0)
+        look_at_first(options, &tally);
+    return fine ? 0 : 1;
 }
 
 int main(int argc, char **argv)

@@ -36,10 +36,13 @@ static void help(void)
          "\n"
          "  --seeds N           a campaign of so many runs\n"
          "  --total-ops N       a campaign of so many operations\n"
+         "  --least-ops N       fails when there were fewer\n"
          "  --jobs N            in so many processes (1)\n"
          "  --coverage          fails when a move or a fault was never seen\n"
          "  --mutants           runs the table of seeded bugs (holdfast-sim-mutants)\n"
-         "  --shrink            leaves faults out of a run that fails, as long as it still does\n"
+         "  --shrink            leaves faults out of a run that fails (of a campaign: the first), "
+         "as\n"
+         "                      long as it still does\n"
          "  --keep FOLDER       writes runs that fail there\n"
          "  --replay FILE       runs a kept one");
 }
@@ -119,6 +122,7 @@ static bool read_count(struct sim_options *options, const char *name, const char
         { "ops", &options->ops, NULL, UINT64_MAX },
         { "seeds", &options->seeds, NULL, UINT64_MAX },
         { "total-ops", &options->total_ops, NULL, UINT64_MAX },
+        { "least-ops", &options->least_ops, NULL, UINT64_MAX },
         { "seconds", NULL, &options->seconds, 100000 },
         { "processes", NULL, &options->processes, 64 },
         { "threads", NULL, &options->threads, 8 },

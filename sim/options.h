@@ -37,6 +37,7 @@ struct sim_options {
     /* Campaigns */
     uint64_t seeds;     /* runs, with one seed after the other */
     uint64_t total_ops; /* … until so many operations are done */
+    uint64_t least_ops; /* fewer are a failure */
     unsigned jobs;      /* that many processes share the seeds */
     bool shrink;        /* a seed that fails is made smaller */
     bool coverage;      /* what was never seen is a failure */
