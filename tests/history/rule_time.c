@@ -21,25 +21,23 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t common(uint64_t from, uint64_t to, uint64_t from2, uint64_t to2)
-{
-    uint64_t begin = later(from, from2), end = earlier(to, to2);
-
-    return end > begin ? end - begin : 0;
-}
-
-/* How long the machine did not run, or the process was stopped, between two times. */
+/* How long the machine did not run, or the process was stopped, between two times. What overlaps counts once. */
 static uint64_t excused(const struct check *check, uint64_t from, uint64_t to, uint32_t process)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, done = from;
 
     for (size_t i = 0; i < check->trouble_count; i++) {
         const struct hist_op *op = check->troubles[i];
+        uint64_t begin = later(op->invoked, done), end = earlier(op->returned, to);
 
         if (op->invoked >= to)
             break;
-        if (op->kind == HIST_STALL || (op->kind == HIST_STOP && op->process == process))
-            sum += common(from, to, op->invoked, op->returned);
+        if (op->kind != HIST_STALL && (op->kind != HIST_STOP || op->process != process))
+            continue;
+        if (end <= begin)
+            continue;
+        sum += end - begin;
+        done = end;
     }
     return sum;
 }

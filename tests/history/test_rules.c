@@ -313,6 +313,14 @@ static void late(void **state)
                      "1100000000 1300000000 p1 t0 - - stop ok\n");
     expect("late", TIMES "1000000000 2100000000 p1 t1 L a try fail wait=-1 error=BUSY\n"
                          "1100000000 1300000000 p2 t0 - - stop ok\n");
+    /* what overlaps counts once: here 0.4 s of 1.5, and there all of it */
+    expect("late", TIMES "1000000000 2500000000 p1 t1 L a try fail wait=-1 error=BUSY\n"
+                         "1100000000 1400000000 p0 t0 - - stall ok\n"
+                         "1150000000 1350000000 p1 t0 - - stop ok\n"
+                         "1200000000 1500000000 p0 t0 - disk stall ok\n");
+    expect("", TIMES "1000000000 2500000000 p1 t1 L a try fail wait=-1 error=BUSY\n"
+                     "900000000 2600000000 p0 t0 - - stall ok\n"
+                     "900000000 2600000000 p0 t0 - disk stall ok\n");
 }
 
 static void asleep(void **state)
