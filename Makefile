@@ -5,8 +5,16 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-SEEDS ?= 1000
 SEED ?= 1
+
+# Two million operations, or twenty; with SEEDS as many runs as are asked for, whatever they come to.
+ifdef SEEDS
+SIM := --seed $(SEED) --seeds $(SEEDS)
+else ifdef LONG
+SIM := --seed $(SEED) --seeds 10000 --least-ops 20000000 --coverage
+else
+SIM := --seed $(SEED) --seeds 1000 --least-ops 2000000 --coverage
+endif
 SECONDS ?= 60
 
 .PHONY: help
@@ -42,10 +50,11 @@ tsan: ## run all tests under the thread sanitizer
 	@scripts/test.sh tsan
 
 .PHONY: sim
-sim: ## run the library in simulated worlds full of faults: SEEDS=1000 SEED=1
+sim: ## run the library in simulated worlds full of faults; LONG=1: ten times as many; SEED=1 SEEDS=1000
 	@scripts/deps.sh build test
 	@scripts/build.sh dev
-	@build/dev/bin/holdfast-sim --seed $(SEED) --seeds $(SEEDS) --jobs $$(nproc)
+	@build/dev/bin/holdfast-sim $(SIM) --shrink --jobs $$(nproc)
+	@$(if $(SEEDS),,build/dev/bin/holdfast-sim-mutants --mutants --jobs $$(nproc))
 
 .PHONY: fuzz
 fuzz: ## feed the parsers and the core with inputs that a fuzzer makes: SECONDS=60 for each target

@@ -327,7 +327,8 @@ void sim_server_fail_over(struct sim_server *server)
     server->sim->service[server->service].primary = heir;
     heir->redis.is_replica = false;
     heir->lost_data = true;
-    heir->stepped_back |= sim_server_wall_us(heir) < sim_server_wall_us(server);
+    heir->stepped_back |=
+        server->stepped_back || sim_server_wall_us(heir) < sim_server_wall_us(server);
     server->replica = NULL;
     heir->replica = server;
     server->redis.is_replica = true;
