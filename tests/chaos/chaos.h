@@ -3,10 +3,12 @@
  * Chaos: real processes on a real store, with faults, and a checker of what they saw.
  *
  *   main.c      arguments                       campaign.c  rounds until there was enough; the summary
- *   round.c     one round: start, faults, end    judge.c     its history: written, checked, counted
+ *   round.c     one round: start, faults, end    stage.c     what it needs, set up and taken down
+ *   judge.c     its history: written, checked, counted
  *   scenario.c  what is run, and what must have happened
  *   prove.c     workers that are broken on purpose: the checker must find each
- *   storm.c     what is done to processes, server and network, and when
+ *   fault.c     what can be done to processes, server and network
+ *   storm.c     and when it is
  *   crew.c      the worker processes: starting, killing, stopping them
  *   noise.c     how well this machine runs what wants to run
  *   worker.c    a worker process and its threads

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A round while it runs, for round.c and judge.c. */
+/* A round while it runs, for round.c, stage.c and judge.c. */
 #ifndef TEST_CHAOS_ROUND_H
 #define TEST_CHAOS_ROUND_H
 
@@ -24,6 +24,11 @@ struct round {
     bool is_stuck; /* workers did not end */
 };
 
+bool round_start(struct round *round); /* false: errno says why */
+/* Ends all; in order: waits until the workers have, and notes whether they did. */
+void round_finish(struct round *round, bool in_order);
+/* Whatever is still there goes. */
+void round_clear_away(struct round *round);
 /* The least of something in a round of the options' seconds. */
 size_t round_least(const struct round *round, size_t in_scenario);
 /* Kinds of fault that have not been; a short round need not have them all. */

@@ -8,7 +8,7 @@
 
 #include "chaos/crew.h"
 
-#define STORM_KINDS 24 /* more than there are */
+#define FAULT_COUNT 18 /* kinds of them: fault.c */
 
 struct storm_fault {
     int kind; /* -1: none */
@@ -23,7 +23,7 @@ struct storm {
     uint32_t random;
     int64_t next_ms;
     struct storm_fault process[CHAOS_SLOTS], network[CHAOS_SLOTS], at_server;
-    size_t count[STORM_KINDS];
+    size_t count[FAULT_COUNT];
 };
 
 void storm_init(struct storm *storm, uint32_t seed);
