@@ -12,7 +12,7 @@
  *   told      a loss is told once, at the latest at the deadline, and never taken back
  *   kept      calm runs: what is renewed is not lost
  *   risk      a hold whose renewals fail is AT_RISK in time
- *   passed    only what is HELD, and renewed, is passed on inside a process
+ *   passed    only what is HELD, and renewed, is passed on inside a process, for so long and so often
  *   parked    a hold that nobody has is taken, or goes back, before the time for passing is over
  *   entered   only its owner enters a hold again
  *   tokens    each claim's token is larger than all before, and of the block that the store gave
@@ -241,16 +241,25 @@ static void check_token(struct sim_claim *claim)
         claim->lock->token = claim->token;
 }
 
-/* Only a hold in good order is passed on inside a process. */
-static void check_passed(const struct sim_claim *claim, const struct sim_owner *owner)
+/* Only a hold in good order is passed on inside a process, and not for longer than others can be asked to wait. */
+static void check_passed(const struct sim_claim *claim, struct sim_owner *owner)
 {
+    const struct sim_plan *plan = &claim->process->sim->plan;
     enum hfi_hold_state state = hfi_hold_state_of(claim->hold);
+    hfi_time now = claim->process->engine.now;
 
     claim->process->sim->count.passed++;
     if (state != HFI_HOLD_HELD || owner->fixed)
         sim_violated(world_of(claim->process), "passed", "p%u passes %s on, which is %s",
                      claim->process->index, claim->lock->name,
                      owner->fixed ? "a fixed lease" : hfi_hold_state_name(state));
+    if (owner->passes++ == 0)
+        owner->passed_ns = now;
+    if (owner->passes > plan->pass_count || now >= hfi_time_add(owner->passed_ns, plan->pass_ns))
+        sim_violated(world_of(claim->process), "passed",
+                     "p%u passes %s on %u times in %.3f ms, and keeps others waiting",
+                     claim->process->index, claim->lock->name, (unsigned)owner->passes,
+                     (double)(now - owner->passed_ns) / 1e6);
 }
 
 static void check_grant(const struct sim_claim *claim)
@@ -312,7 +321,7 @@ void sim_check_granted(struct sim_process *process, struct sim_ask *ask)
 {
     struct sim_claim *claim = new_claim(process, ask);
     const struct sim_claim *outer = claim_of_hold(process, claim->hold);
-    const struct sim_owner *owner = sim_owner_find(process, claim->owner);
+    struct sim_owner *owner = sim_owner_find(process, claim->owner);
 
     sim_mix(world_of(process), claim->token ^ (uint64_t)process->index << 56);
     sim_say(world_of(process), "p%u has %s: owner %llu token %llu%s", process->index,

@@ -23,6 +23,8 @@
 /* An owner id in the store: "<client id>:<number>". */
 struct sim_owner {
     uint64_t token_first, token_last;
+    uint32_t passes;
+    hfi_time passed_ns; /* the first of them */
     hfi_time
         bound_ns; /* no claim of it may last longer, by the process' clock: from answered requests */
     uint32_t ttl_ms;
