@@ -15,7 +15,7 @@
  *   wish.c      what they ask for                deed.c      each call, written down in the history
  *   broken.c    what broken ones do
  *   block.c     threads that call and wait      event.c     one that works by events
- *   odd.c       cancelled threads, and fork
+ *   odd.c       cancelled threads, and fork      pair.c      two that hand a lock to and fro
  *
  * The runner and its workers share one mapping: the log of the history, and struct chaos_shared.
  */
@@ -32,6 +32,9 @@
 #define CHAOS_HOT   4 /* the first ones: many want them, and keep them for a short time */
 #define CHAOS_SLOTS 5 /* worker processes at a time */
 
+#define CHAOS_PAIRS      (CHAOS_SLOTS / 2)
+#define CHAOS_PAIR_LOCKS 4 /* of each; their numbers follow the others' */
+
 /* What workers do, beyond acquiring without a limit, trying once, holding for a moment, and releasing. */
 enum {
     CHAOS_BOUNDED = 1, /* wait for a limited time */
@@ -43,7 +46,8 @@ enum {
     CHAOS_PASS = 64,   /* holds are passed on inside the process */
     CHAOS_LEAVE = 128, /* some holds are left to hf_close() */
     CHAOS_AGAIN = 256, /* what is held is entered again */
-    CHAOS_ALL = 511
+    CHAOS_PAIR = 512,  /* some locks are handed to and fro between two processes */
+    CHAOS_ALL = 511    /* but the last one: it needs calm */
 };
 
 /* Ways in which workers can be broken on purpose: X(name, word). What must find each is in prove.c. */
@@ -76,11 +80,13 @@ struct chaos_shared {
     char uri[CHAOS_SLOTS][128];
     char traces[64]; /* a folder; "": none */
 
-    atomic_int stop;                    /* no new holds: everything comes to its end */
-    atomic_uint process[CHAOS_SLOTS];   /* who works there */
-    atomic_ullong written[CHAOS_LOCKS]; /* the fenced registers: the highest token */
-    atomic_uint fouls;                  /* what must not be, and no rule of the history is about */
-    atomic_ulong operations, losses;    /* so far, about */
+    atomic_int stop;                  /* no new holds: everything comes to its end */
+    atomic_uint process[CHAOS_SLOTS]; /* who works there */
+    /* the fenced registers: the highest token */
+    atomic_ullong written[CHAOS_LOCKS + CHAOS_PAIRS * CHAOS_PAIR_LOCKS];
+    atomic_uint turn[CHAOS_PAIRS];   /* pair.c */
+    atomic_uint fouls;               /* what must not be, and no rule of the history is about */
+    atomic_ulong operations, losses; /* so far, about */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -163,6 +169,7 @@ void release(struct actor *actor, const struct prize *prize);
 void *block_run(void *actor);
 void *event_run(void *actor);
 void *odd_run(void *actor);
+void *pair_run(void *actor);
 
 /* ------------------------------------------------------------------------------------------------
  * In the runner

@@ -14,7 +14,7 @@
 
 #include "chaos/chaos.h"
 
-enum { BLOCKING = 4, ACTORS = BLOCKING + 2, CLOSE_TIMEOUT_MS = 500 };
+enum { BLOCKING = 4, ACTORS = BLOCKING + 3, CLOSE_TIMEOUT_MS = 500 };
 
 static atomic_int asked_to_end;
 
@@ -163,7 +163,8 @@ static void work(struct worker *worker)
     int count = 0;
 
     for (int i = 0; i < ACTORS; i++) {
-        void *(*run)(void *) = i < BLOCKING ? block_run : i == BLOCKING ? event_run : odd_run;
+        static void *(*const OTHERS[])(void *) = { event_run, odd_run, pair_run };
+        void *(*run)(void *) = i < BLOCKING ? block_run : OTHERS[i - BLOCKING];
         /* in every other process the events are of a client that others call, too */
         int client = i < BLOCKING ? i % 2 : i == BLOCKING ? (int)(worker->process % 2) : 0;
 

@@ -99,11 +99,11 @@ void check_print_counts(const struct check_counts *counts, FILE *file)
 {
     fprintf(file,
             "%zu operations in %zu lines: %zu acquired, %zu holds, %zu hand-offs between "
-            "processes, %zu expired (%zu told), %zu unknown, %zu writes refused, %zu woken, the "
-            "last after %.0f ms, %zu configurations",
+            "processes, %zu expired (%zu told), %zu unknown, %zu writes refused, %zu woken, "
+            "%zu of %zu times late, once by %.0f ms, %zu configurations",
             counts->operations, counts->lines, counts->acquired, counts->holds, counts->handoffs,
             counts->expired, counts->lost, counts->unknown, counts->refused, counts->woken,
-            check_ms(counts->wake_ns), counts->configurations);
+            counts->freed_long, counts->freed, check_ms(counts->wake_ns), counts->configurations);
     if (counts->overlaps)
         fprintf(file, ", %zu overlaps outside the contract", counts->overlaps);
     fputc('\n', file);

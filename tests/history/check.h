@@ -36,14 +36,16 @@ struct check_counts {
     size_t lines;
     size_t acquired; /* granted, re-entry included */
     size_t holds;
-    size_t handoffs;  /* to a process that waited, from another one */
-    size_t expired;   /* holds whose lease ended by time */
-    size_t lost;      /* of these: told to the holder */
-    size_t unknown;   /* operations that had no outcome */
-    size_t refused;   /* writes with an older token */
-    size_t overlaps;  /* where the contract was broken, and they are allowed */
-    size_t woken;     /* waits that were granted, having seen the lock free for a time */
-    uint64_t wake_ns; /* the longest time that somebody waited for a lock that was free */
+    size_t handoffs;   /* to a process that waited, from another one */
+    size_t expired;    /* holds whose lease ended by time */
+    size_t lost;       /* of these: told to the holder */
+    size_t unknown;    /* operations that had no outcome */
+    size_t refused;    /* writes with an older token */
+    size_t overlaps;   /* where the contract was broken, and they are allowed */
+    size_t woken;      /* waits that were granted, having seen the lock free for a time */
+    size_t freed;      /* times that a lock was free and somebody waited for it */
+    size_t freed_long; /* of these: for longer than wake_ms */
+    uint64_t wake_ns;  /* the longest of them */
     size_t found[CHECK_RULE_COUNT];
     size_t configurations;
 };

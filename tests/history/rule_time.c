@@ -11,6 +11,9 @@
 
 #include "history/check.h"
 
+#define OFTEN    20
+#define OFTEN_IN 40
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -89,6 +92,7 @@ void check_late(struct check *check)
 
 struct span {
     uint64_t from, to;
+    uint64_t slept; /* the longest time that somebody waited in it */
 };
 
 struct spans {
@@ -108,7 +112,7 @@ static void add(struct spans *spans, uint64_t from, uint64_t to)
             exit(2);
         }
     }
-    spans->at[spans->count++] = (struct span){ from, to };
+    spans->at[spans->count++] = (struct span){ .from = from, .to = to };
 }
 
 static int by_from(const void *a, const void *b)
@@ -182,8 +186,7 @@ static void find_free(const struct check *check, uint32_t lock, struct spans *fr
  * Asleep
  */
 
-/* True: for a part of that time somebody waited who could have had the lock. */
-static bool check_waiter(struct check *check, const struct hist_op *op, const struct span *span)
+static void check_waiter(struct check *check, const struct hist_op *op, struct span *span)
 {
     uint64_t end = earlier(op->returned, check_killed(check, op->process));
     uint64_t from = later(op->invoked, span->from), to = earlier(end, span->to);
@@ -191,18 +194,28 @@ static bool check_waiter(struct check *check, const struct hist_op *op, const st
     uint64_t slept;
 
     if (to <= from)
-        return false;
+        return;
     slept = to - from;
-    if (slept <= bound && slept <= check->counts->wake_ns)
-        return true;
+    if (slept <= bound && slept <= span->slept)
+        return;
     slept -= excused(check, from, to, op->process);
-    check->counts->wake_ns = later(check->counts->wake_ns, slept);
+    span->slept = later(span->slept, slept);
     if (slept > bound)
         check_found(check, CHECK_WAKE, &op, 1,
                     "%s: free from %llu to %llu, and for %.0f ms of that it slept",
                     hist_text(check->history, op->lock), (unsigned long long)span->from,
                     (unsigned long long)span->to, check_ms(slept));
-    return true;
+}
+
+static void count_spans(struct check *check, const struct spans *spans)
+{
+    struct check_counts *counts = check->counts;
+
+    for (size_t i = 0; i < spans->count; i++) {
+        counts->freed += spans->at[i].slept > 0;
+        counts->freed_long += spans->at[i].slept > check->settings->wake_ms * HIST_MSEC;
+        counts->wake_ns = later(counts->wake_ns, spans->at[i].slept);
+    }
 }
 
 /* The first that ends after `when`; they are in order, and apart. */
@@ -228,16 +241,28 @@ static void check_lock(struct check *check, uint32_t lock)
     find_free(check, lock, &spans);
     for (size_t j = 0; j < check->history->count && spans.count; j++) {
         const struct hist_op *op = &check->history->ops[j];
-        bool any = false;
+        size_t first, i;
 
         if (op->lock != lock || op->kind != HIST_ACQUIRE)
             continue;
-        for (size_t i = first_span(&spans, op->invoked);
-             i < spans.count && spans.at[i].from < op->returned; i++)
-            any |= check_waiter(check, op, &spans.at[i]);
-        check->counts->woken += any && op->outcome == HIST_OK;
+        first = first_span(&spans, op->invoked);
+        for (i = first; i < spans.count && spans.at[i].from < op->returned; i++)
+            check_waiter(check, op, &spans.at[i]);
+        check->counts->woken += i > first && op->outcome == HIST_OK;
     }
+    count_spans(check, &spans);
     free(spans.at);
+}
+
+static void check_often(struct check *check)
+{
+    const struct check_counts *counts = check->counts;
+
+    if (counts->freed_long >= OFTEN && counts->freed_long > counts->freed / OFTEN_IN)
+        check_found(
+            check, CHECK_WAKE, NULL, 0,
+            "%zu times of %zu a lock was free for longer than %llu ms while somebody waited",
+            counts->freed_long, counts->freed, (unsigned long long)check->settings->wake_ms);
 }
 
 void check_wake(struct check *check)
@@ -250,5 +275,6 @@ void check_wake(struct check *check)
             seen[history->ops[i].lock] = true;
             check_lock(check, history->ops[i].lock);
         }
+    check_often(check);
     free(seen);
 }

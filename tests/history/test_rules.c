@@ -495,7 +495,37 @@ static void waking(void **state)
                  &LIN_FENCED, &counts),
         "");
     assert_int_equal(counts.wake_ns, 500000000);
+    assert_int_equal(counts.freed, 3);
+    assert_int_equal(counts.freed_long, 0);
     assert_int_equal(counts.woken, 3); /* the first one found it free at once */
+}
+
+/* A waiter that is always late, but never so late that one time alone would be wrong. */
+static const char *late_times(int times, uint64_t late_ms)
+{
+    static char text[16384];
+    size_t n = (size_t)snprintf(text, sizeof text, TIMES);
+
+    for (int i = 0; i < times; i++) {
+        uint64_t at = HIST_MSEC * (uint64_t)(10000 * i + 10000), got = at + late_ms * HIST_MSEC;
+
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "%llu %llu p2 t1 L b acquire ok token=%d until=%llu\n"
+                              "%llu %llu p2 t1 L b release ok token=%d\n",
+                              (unsigned long long)at, (unsigned long long)got, i + 1,
+                              (unsigned long long)(got + 500 * HIST_MSEC),
+                              (unsigned long long)(got + HIST_MSEC),
+                              (unsigned long long)(got + 2 * HIST_MSEC), i + 1);
+    }
+    return text;
+}
+
+static void often_late(void **state)
+{
+    (void)state;
+    expect("", late_times(19, 1200));
+    expect("wake", late_times(20, 1200));
+    expect("", late_times(30, 900));
 }
 
 int main(void)
@@ -511,7 +541,7 @@ int main(void)
         cmocka_unit_test(asleep),          cmocka_unit_test(models),
         cmocka_unit_test(releases),        cmocka_unit_test(budget),
         cmocka_unit_test(report),          cmocka_unit_test(counting),
-        cmocka_unit_test(waking),
+        cmocka_unit_test(waking),          cmocka_unit_test(often_late),
     };
 
     return cmocka_run_group_tests_name("rules", TESTS, NULL, NULL);
