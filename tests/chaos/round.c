@@ -55,7 +55,9 @@ static bool is_over(const struct round *round, int64_t ran_ms)
 
     if (round->crew.is_bad || interrupted)
         return true;
-    return ran_ms >= STRETCH * least_ms || (ran_ms >= least_ms && is_enough(round));
+    if (ran_ms < least_ms)
+        return false;
+    return round->options->broken || ran_ms >= STRETCH * least_ms || is_enough(round);
 }
 
 static void print_progress(const struct round *round, int64_t ran_ms)

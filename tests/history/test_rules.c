@@ -501,21 +501,19 @@ static void waking(void **state)
 }
 
 /* A waiter that is always late, but never so late that one time alone would be wrong. */
-static const char *late_times(int times, uint64_t late_ms)
+static const char *late_times(int times, unsigned long long late_ms)
 {
     static char text[16384];
     size_t n = (size_t)snprintf(text, sizeof text, TIMES);
+    unsigned long long ms = HIST_MSEC, at = 10000 * ms;
 
-    for (int i = 0; i < times; i++) {
-        uint64_t at = HIST_MSEC * (uint64_t)(10000 * i + 10000), got = at + late_ms * HIST_MSEC;
+    for (int i = 1; i <= times; i++, at += 10000 * ms) {
+        unsigned long long got = at + late_ms * ms;
 
         n += (size_t)snprintf(text + n, sizeof text - n,
                               "%llu %llu p2 t1 L b acquire ok token=%d until=%llu\n"
                               "%llu %llu p2 t1 L b release ok token=%d\n",
-                              (unsigned long long)at, (unsigned long long)got, i + 1,
-                              (unsigned long long)(got + 500 * HIST_MSEC),
-                              (unsigned long long)(got + HIST_MSEC),
-                              (unsigned long long)(got + 2 * HIST_MSEC), i + 1);
+                              at, got, i, got + 500 * ms, got + ms, got + 2 * ms, i);
     }
     return text;
 }
