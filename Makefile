@@ -69,6 +69,11 @@ chaos: ## kill, stop and cut off real processes on real servers, and check what 
 	@build/dev/bin/chaos all
 	@build/dev/bin/chaos broken
 
+.PHONY: models
+models: ## prove the models of leases, late packets and waiters with Spin, and that their mutants fail
+	@scripts/deps.sh build models
+	@tests/models/run -j $$(nproc)
+
 .PHONY: lint
 lint: ## check format, warnings of clang, clang-tidy, cppcheck, scripts, man pages, headers
 	@scripts/deps.sh build lint

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench lint fuzz.
+# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench lint fuzz models.
 #
 # What is there is recognised by itself (a tool in PATH, a header), wherever it came from, so this is quick
 # and does nothing when nothing is missing. What is missing comes from the distribution by apt-get, as root
@@ -84,7 +84,7 @@ need_set()
         need libcmocka-dev header cmocka.h
         need liblua5.1-0-dev header lua5.1/lua.h
         need redis-server tool redis-server
-        wanted="$wanted valkey-server"
+        wanted="$wanted valkey-server spin"
         ;;
     bench)
         need redis-server tool redis-server
@@ -108,8 +108,11 @@ need_set()
             ! offered "$package" || need "$package" fuzzer ""
         fi
         ;;
+    models)
+        need spin tool spin
+        ;;
     *)
-        die "no set is called \"$1\"; there are build, test, bench, lint, fuzz"
+        die "no set is called \"$1\"; there are build, test, bench, lint, fuzz, models"
         ;;
     esac
 }
@@ -194,7 +197,7 @@ service_off()
 
 missing=""
 wanted=""
-[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench lint fuzz)"
+[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench lint fuzz models)"
 for set in "$@"; do
     need_set "$set"
 done
