@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,22 @@ static double seconds_since(const struct timespec *start)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+/* Of the processor: others may use the machine, too. */
+static double seconds_worked(void)
+{
+    struct rusage self, jobs;
+
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &jobs);
+    return seconds_of(&self.ru_utime) + seconds_of(&self.ru_stime) + seconds_of(&jobs.ru_utime) +
+           seconds_of(&jobs.ru_stime);
 }
 
 static void print_counts(const struct sim_counts *count)
@@ -160,18 +177,19 @@ static int run_many(const struct sim_options *options)
 {
     struct sim_tally tally = { 0 };
     struct timespec start;
+    double took, worked;
     bool fine;
-    double took;
 
     clock_gettime(CLOCK_MONOTONIC, &start);
     sim_campaign(options, options->mutant, &tally);
     took = seconds_since(&start);
+    worked = seconds_worked();
     fine = tally.failed == 0;
     printf("%llu runs from seed %llu at %s: %llu failed\n", (unsigned long long)tally.runs,
            (unsigned long long)options->seed, SIM_COMMIT, (unsigned long long)tally.failed);
     print_counts(&tally.count);
-    printf("  %.1f s, %.0f operations a second and process\n", took,
-           (double)tally.count.ops / took / (options->jobs ? options->jobs : 1));
+    printf("  %.1f s, %.1f s of the processor: %.0f operations a second and core\n", took, worked,
+           (double)tally.count.ops / worked);
     if (options->coverage && !sim_coverage_print(&tally.coverage, stdout)) {
         printf("FAILED coverage: something was never seen\n");
         fine = false;

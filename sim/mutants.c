@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "campaign.h"
 
 #define SEEDS_MOST   600 /* a bug must be found in so many runs, */
-#define SECONDS_MOST 60  /* and in this time: one can also make a run hang */
+#define SECONDS_MOST 60  /* and in this time of the processor: one can also make a run hang */
 #define JOBS_MAX     8
 
 struct mutant {
@@ -142,7 +143,7 @@ static void search(const struct sim_options *options, enum sim_mutant_id id, str
     one.mutant = MUTANTS[id].name;
     if (!sim_mutant_turn_on(&one))
         _exit(2);
-    alarm(SECONDS_MOST);
+    setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_sec = SECONDS_MOST }, NULL);
     while (search->runs < SEEDS_MOST && !search->invariant[0]) {
         struct sim_tally tally = { 0 };
 
@@ -163,7 +164,7 @@ static void judge(struct search *search, int status)
     if (WIFSIGNALED(status))
         snprintf(search->invariant, sizeof search->invariant, "%s",
                  WTERMSIG(status) == SIGABRT   ? "assert"
-                 : WTERMSIG(status) == SIGALRM ? "hangs"
+                 : WTERMSIG(status) == SIGPROF ? "hangs"
                                                : "crashes");
     else
         snprintf(search->invariant, sizeof search->invariant, "dies");

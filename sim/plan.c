@@ -9,7 +9,7 @@
         __VA_ARGS__ })[sim_below(random, sizeof(uint64_t[]){ __VA_ARGS__ } / sizeof(uint64_t))])
 
 #define DRIFT_INSIDE  INT64_C(4900) /* of two clocks: within one in a hundred of each other */
-#define DRIFT_OUTSIDE INT64_C(90000)
+#define DRIFT_OUTSIDE INT64_C(100000)
 
 int64_t sim_drift(struct hfi_random *random, const struct sim_plan *plan)
 {

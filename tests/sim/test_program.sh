@@ -44,7 +44,7 @@ esac
 # One process or three: the same campaign.
 counts_of()
 {
-    "$sim" --seed 11 --seeds 9 --jobs "$1" | sed '/ a second and process$/d'
+    "$sim" --seed 11 --seeds 9 --jobs "$1" | sed '/ a second and core$/d'
 }
 [ "$(counts_of 1)" = "$(counts_of 3)" ] || fail 'a campaign depends on the number of jobs'
 
