@@ -123,6 +123,42 @@ static void waiters(void **state)
     hf_close(b);
 }
 
+/* How many threads of one client wait for "lock", as another client sees it; -1: not one client waits. */
+static int64_t threads_waiting(hf_client *client)
+{
+    struct hf_holder waiter = { .size = sizeof waiter };
+    hf_list *list = NULL;
+    int64_t count = -1;
+
+    if (hf_inspect(client, "lock", &list) == HF_OK && lock_at(list, 0).waiters == 1 &&
+        hf_list_waiter(list, 0, 0, &waiter) == HF_OK)
+        count = waiter.count;
+    hf_list_free(list);
+    return count;
+}
+
+/* Those who wait for a lock of their own process need not ask the store, but are shown. */
+static void waiters_inside(void **state)
+{
+    hf_client *a = client_open(), *b = client_open();
+    hf_hold *hold = take(a, "lock", LONG);
+    struct taker taker[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        taker_start(&taker[i], a, "lock", LONG);
+        AWAIT(threads_waiting(b) == i + 1);
+    }
+    give(hold);
+    AWAIT(threads_waiting(b) == 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(taker_join(&taker[i]), HF_OK);
+        give(taker[i].hold);
+    }
+    hf_close(a);
+    hf_close(b);
+}
+
 static void a_list(void **state)
 {
     hf_client *a = client_open(), *b = client_open();
@@ -277,8 +313,14 @@ static void arguments(void **state)
 }
 
 static const struct CMUnitTest TESTS[] = {
-    TEST(a_holder), TEST(waiters),          TEST(a_list),    TEST(busy_names_the_holder),
-    TEST(breaking), TEST(breaking_at_once), TEST(arguments),
+    TEST(a_holder),
+    TEST(waiters),
+    TEST(waiters_inside),
+    TEST(a_list),
+    TEST(busy_names_the_holder),
+    TEST(breaking),
+    TEST(breaking_at_once),
+    TEST(arguments),
 };
 
 SUITE_MAIN("people", TESTS)

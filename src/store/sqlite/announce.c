@@ -18,10 +18,11 @@ static int announce_one(struct hfi_sqlite *s, hfi_time now,
 
     if (item->held)
         changes = hfi_sqlite_run(
-            s, hfi_sqlite_query(s, HFI_SQL_HOLD_ANNOUNCE, "tiiiiiti", item->name,
+            s, hfi_sqlite_query(s, HFI_SQL_HOLD_ANNOUNCE, "tiiiiitiii", item->name,
                                 (size_t)item->name_len, s->client, (int64_t)item->owner,
                                 (int64_t)now, (int64_t)item->token, (int64_t)item->held_since_ns,
-                                label, strlen(item->label), SINCE_TOLERANCE));
+                                label, strlen(item->label), SINCE_TOLERANCE, (int64_t)item->waiters,
+                                (int64_t)item->waiting_since_ns));
     if (changes >= 0 && item->waiters > 0)
         changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ANNOUNCE, "iti", s->client,
                                                      item->name, (size_t)item->name_len,

@@ -4,7 +4,8 @@
  *
  *   meta    one row: the boot that the rows belong to, the durable epoch, the tokens drawn in it
  *   client  one row a store instance that has held or waited; alive as long as its file is locked (client.c)
- *   hold    one row a lock that is held
+ *   hold    one row a lock that is held; threads counts those of the same client that wait for it, who need
+ *           no ticket, since threads_ns
  *   waiter  one row a client that waits for a name, in the order of `ticket`; called_ns is when it was first
  *           seen to be its turn
  *
@@ -28,7 +29,8 @@
     " pid INTEGER NOT NULL, broken INTEGER NOT NULL DEFAULT 0, started TEXT NOT NULL);"            \
     "CREATE TABLE hold (name TEXT PRIMARY KEY, client INTEGER NOT NULL, owner INTEGER NOT NULL,"   \
     " token INTEGER NOT NULL, expires_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL,"             \
-    " ttl_ms INTEGER NOT NULL, label TEXT) WITHOUT ROWID;"                                         \
+    " ttl_ms INTEGER NOT NULL, label TEXT, threads INTEGER NOT NULL DEFAULT 0,"                    \
+    " threads_ns INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                       \
     "CREATE TABLE waiter (ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"           \
     " client INTEGER NOT NULL, since_ns INTEGER NOT NULL, called_ns INTEGER NOT NULL DEFAULT 0,"   \
     " threads INTEGER NOT NULL DEFAULT 1, UNIQUE (client, name));"                                 \
@@ -41,6 +43,13 @@
 #define HFI_SQLITE_TICKET                                                                          \
     "SELECT w.ticket, w.client, w.called_ns, c.uuid, c.boot FROM waiter w"                         \
     " LEFT JOIN client c ON c.id = w.client WHERE w.name = ?1 "
+
+/* First come those who need not ask the store: it is theirs already. */
+#define HFI_SQLITE_WAITERS(of_waiter, of_hold)                                                     \
+    "SELECT name, client, since_ns, threads, ticket AS place FROM waiter" of_waiter                \
+    " UNION ALL SELECT name, client, threads_ns, threads, 0 FROM hold"                             \
+    " WHERE threads > 0" of_hold " AND NOT EXISTS (SELECT 1 FROM waiter w"                         \
+    " WHERE w.client = hold.client AND w.name = hold.name)"
 
 #define HFI_SQLITE_STATEMENTS(X)                                                                   \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -75,9 +84,11 @@
     X(HOLD_LOOK, "SELECT 1 FROM hold"                                                              \
                  " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"             \
                  " AND EXISTS (SELECT 1 FROM client WHERE id = ?2)")                               \
-    X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?5, since_ns = ?6, label = ?7"                       \
+    X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?5, since_ns = ?6, label = ?7, threads = ?9,"        \
+                     " threads_ns = ?10"                                                           \
                      " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"         \
-                     " AND (token <> ?5 OR label IS NOT ?7 OR abs(since_ns - ?6) > ?8)")           \
+                     " AND (token <> ?5 OR label IS NOT ?7 OR abs(since_ns - ?6) > ?8"             \
+                     " OR threads <> ?9)")                                                         \
     X(HOLDS_OF, "SELECT name FROM hold WHERE client = ?1 AND name > ?2 ORDER BY name LIMIT 1")     \
     X(HOLDS_FORGET, "DELETE FROM hold WHERE client = ?1")                                          \
     X(TICKET_FIRST, HFI_SQLITE_TICKET "ORDER BY w.ticket LIMIT 1")                                 \
@@ -95,11 +106,10 @@
     X(TICKETS_OTHERS, "SELECT count(*) FROM waiter WHERE name = ?1 AND client <> ?2")              \
     X(LIST_HOLDS, "SELECT name, client, owner, token, expires_ns, since_ns, label FROM hold"       \
                   " ORDER BY name")                                                                \
-    X(LIST_WAITERS, "SELECT name, client, since_ns, threads FROM waiter ORDER BY name, ticket")    \
+    X(LIST_WAITERS, HFI_SQLITE_WAITERS("", "") " ORDER BY name, place")                            \
     X(SHOW_HOLDS, "SELECT name, client, owner, token, expires_ns, since_ns, label FROM hold"       \
                   " WHERE name = ?1")                                                              \
-    X(SHOW_WAITERS, "SELECT name, client, since_ns, threads FROM waiter WHERE name = ?1"           \
-                    " ORDER BY ticket")
+    X(SHOW_WAITERS, HFI_SQLITE_WAITERS(" WHERE name = ?1", " AND name = ?1") " ORDER BY place")
 
 enum hfi_sqlite_sql {
 #define HFI_X(name, text) HFI_SQL_##name,
