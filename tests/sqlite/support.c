@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -25,6 +26,17 @@ static unsigned client_count;
 /* ------------------------------------------------------------------------------------------------
  * Folders
  */
+
+/* In a child, a failed assertion would go on with the parent's other tests. */
+static void fail_at_once(void)
+{
+    setenv("CMOCKA_TEST_ABORT", "1", 1);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, fail_at_once);
+}
 
 int folder_setup(void **state)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -59,6 +60,7 @@ static void start(pid_t *pids, int count, void (*body)(struct client *client, in
         if (pids[i] == 0) {
             struct client client;
 
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* no test that fails leaves it behind */
             clients_forked();
             client_open(&client);
             body(&client, i);
@@ -114,7 +116,8 @@ static void many_try(void **state)
     nothing_is_left();
     snprintf(name, sizeof name, "%s-wal", path);
     assert_int_equal(stat(name, &status), 0);
-    assert_true(status.st_size < 8 * HFI_SQLITE_CHECKPOINT * (HFI_SQLITE_PAGE_SIZE + 24));
+    /* Usually 5 times; without checkpoints 44 times. How far it gets depends on who is kept waiting. */
+    assert_true(status.st_size < 22 * HFI_SQLITE_CHECKPOINT * (HFI_SQLITE_PAGE_SIZE + 24));
 }
 
 static void wait_often(struct client *client, int number)
