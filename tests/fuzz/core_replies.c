@@ -69,8 +69,25 @@ static void lie_about_try(struct core *core, struct conn *conn, const struct ord
     }
 }
 
+/* What is of the wrong shape is no answer: nothing may come of it. */
+static void lie_about_renewal(struct core *core, struct conn *conn, struct order *order)
+{
+    static const char *const SHAPES[] = { "*0\r\n", ":1\r\n", "*1\r\n$1\r\n1\r\n",
+                                          "*2\r\n:1\r\n*1\r\n:1\r\n" };
+    uint32_t shape = choose(core, 8);
+
+    if (shape >= 4) {
+        order->refused = true;
+        server_say(conn, "%s", SHAPES[shape - 4]);
+        return;
+    }
+    server_say(conn, "*%zu\r\n", order->count);
+    for (size_t i = 0; i < order->count; i++)
+        server_say(conn, ":%u\r\n", choose(core, 2));
+}
+
 /* Well-formed, and not what is the case. */
-static void lie(struct core *core, struct conn *conn, const struct order *order)
+static void lie(struct core *core, struct conn *conn, struct order *order)
 {
     core->lied = true;
     switch (order->kind) {
@@ -78,9 +95,7 @@ static void lie(struct core *core, struct conn *conn, const struct order *order)
         lie_about_try(core, conn, order);
         break;
     case ORDER_RENEW:
-        server_say(conn, "*%zu\r\n", order->count);
-        for (size_t i = 0; i < order->count; i++)
-            server_say(conn, ":%u\r\n", choose(core, 2));
+        lie_about_renewal(core, conn, order);
         break;
     case ORDER_SUBSCRIBE:
         server_say(conn, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
