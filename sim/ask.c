@@ -156,6 +156,16 @@ static bool acquired(struct sim_ask *ask)
     return ask->done ? acquired(ask) : false;
 }
 
+/* It began when the clock was read: the process may have been stopped since. */
+static void since(struct sim_ask *ask, hfi_time now)
+{
+    const struct sim_clock *clock = &ask->process->host->clock;
+
+    ask->before = ask->waiter;
+    ask->begun = hfi_time_min(ask->begun, sim_clock_when(clock, now));
+    ask->until_local = hfi_time_add(now, ask->waiter.wait_ns);
+}
+
 bool sim_acquire(struct sim_ask *ask, hfi_time now)
 {
     struct sim_process *process = ask->process;
@@ -165,8 +175,7 @@ bool sim_acquire(struct sim_ask *ask, hfi_time now)
         come_back(ask, HF_ERR_CLOSED);
         return true;
     }
-    ask->before = ask->waiter;
-    ask->until_local = hfi_time_add(now, ask->waiter.wait_ns);
+    since(ask, now);
     if (!take_label(ask)) {
         come_back(ask, HF_ERR_NO_MEMORY);
         return true;
@@ -194,8 +203,7 @@ void sim_acquire_start(struct sim_ask *ask, hfi_time now)
         return;
     }
     ask->in_progress = true;
-    ask->before = ask->waiter;
-    ask->until_local = hfi_time_add(now, ask->waiter.wait_ns);
+    since(ask, now);
     ask->waiter.direct = true;
     if (!ask->waiter.named) {
         ask->waiter.owner = ++process->fresh_owner;

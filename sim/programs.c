@@ -189,10 +189,11 @@ bool sim_workload_is_drained(struct sim *sim)
     return sim_others_are_done(sim);
 }
 
+/* After the one that has read the clock, if there is such a one. */
 static void hurry(struct sim *sim, struct sim_timer *timer)
 {
     if (sim_timer_is_set(timer))
-        sim_at(&sim->world, timer, sim->world.now);
+        sim_at(&sim->world, timer, sim->world.now + 1);
 }
 
 void sim_workload_hurry(struct sim *sim)
@@ -211,7 +212,14 @@ void sim_workload_hurry(struct sim *sim)
 
 void sim_workload_close_some(struct sim *sim)
 {
-    for (unsigned i = 0; i < sim->plan.processes; i += 2)
-        if (sim->process[i].life == SIM_LIFE_RUNNING)
-            sim_after(&sim->world, &sim->threads->program[i].timer, 0);
+    for (unsigned i = 0; i < sim->plan.processes; i++) {
+        struct sim_timer *timer = &sim->threads->program[i].timer;
+
+        if (sim->process[i].life != SIM_LIFE_RUNNING)
+            continue;
+        if (i % 2 == 0)
+            sim_after(&sim->world, timer, 0);
+        else
+            sim_never(&sim->world, timer); /* it stays as it is */
+    }
 }
