@@ -171,6 +171,13 @@ static void finish_release(struct hfi_engine *engine, struct hfi_hold *hold, int
     LL_APPEND(engine->released, releaser);
 }
 
+/* When the store has forgotten a lease by itself that was not renewed after now. */
+static hfi_time expires_at(const struct hfi_engine *engine, hfi_time now,
+                           const struct hfi_hold *hold)
+{
+    return now + hfi_hold_ttl(hold) + engine->config.op_timeout_ns;
+}
+
 static void send_release(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 {
     hfi_wheel_remove(&engine->wheel, &hold->timer);
@@ -197,7 +204,7 @@ void hfi_hold_end(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold
         return;
     }
     hfi_hold_move(engine, hold, HFI_HOLD_RELEASING);
-    hold->expiry_ns = now + hfi_hold_ttl(hold) + engine->config.op_timeout_ns;
+    hold->expiry_ns = expires_at(engine, now, hold);
     send_release(engine, now, hold);
 }
 
@@ -228,6 +235,8 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
 
         finish_release(engine, hold, HF_ERR_UNSURE);
         hold->repeated |= first;
+        if (first) /* up to now a renewal that left before it could be executed */
+            hold->expiry_ns = expires_at(engine, now, hold);
         if (now >= hold->expiry_ns || engine->broken)
             gone(engine, hold);
         else if (first)

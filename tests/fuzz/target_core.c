@@ -290,8 +290,8 @@ static void end_dead(struct core *core)
     unsigned turns = 0;
 
     close_client(core);
-    /* A try's answer is waited for, then its lease, once more a release's answer, and the farewell's. */
-    latest = core->now + 31 * HFI_SEC + 4 * core->engine.config.op_timeout_ns;
+    /* A try's answer is waited for, then its release's, its lease, once more a release's answer, the farewell's. */
+    latest = core->now + 31 * HFI_SEC + 5 * core->engine.config.op_timeout_ns;
     while (!hfi_engine_quiet(&core->engine)) {
         hfi_time next = host_deadline(core);
 
