@@ -214,6 +214,7 @@ void server_accept(struct core *core, unsigned link)
 
     MUST(!conn->up && !conn->orders);
     conn->up = true;
+    conn->blocked = false; /* what was said of a connection that was none yet */
     conn->id = ++core->next_id;
 }
 
