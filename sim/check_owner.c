@@ -100,13 +100,9 @@ static void submit_try(struct sim_process *process, const struct hfi_hold *hold)
     owner->lock = lock ? lock->index : 0;
 }
 
-static void submit_release(struct sim_process *process, hfi_time now, uint64_t number)
+static void submit_release(struct sim_process *process, uint64_t number)
 {
-    struct sim_owner *owner = make_owner(process, number);
-
-    if (!owner->released)
-        owner->released_ns = now;
-    owner->released = true;
+    make_owner(process, number)->released = true;
 }
 
 static void submit_renewal(struct sim_process *process, const struct hfi_renewal *renewal)
@@ -146,7 +142,7 @@ void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_r
     if (request->op == HFI_OP_TRY)
         submit_try(process, (const struct hfi_hold *)request);
     else if (request->op == HFI_OP_RELEASE)
-        submit_release(process, now, hfi_request_lease(request)->owner);
+        submit_release(process, hfi_request_lease(request)->owner);
     else if (request->op == HFI_OP_RENEW)
         submit_renewal(process, hfi_request_renewal(request));
     note_pending(process, now, request);
@@ -163,8 +159,10 @@ void sim_check_sent(struct sim_process *process)
 /* A hold is forgotten when its release was answered, or when the store has forgotten it by itself. */
 void sim_check_moved(struct sim_process *process, const struct sim_move *move)
 {
-    const struct sim_owner *owner = sim_owner_find(process, move->owner);
+    struct sim_owner *owner = sim_owner_find(process, move->owner);
 
+    if (owner && move->to == HFI_HOLD_RELEASING)
+        owner->released_ns = process->engine.now;
     sim_mix(world_of(process), (uint64_t)move->to << 8 ^ process->index ^ move->owner << 16);
     if (move->from != HFI_HOLD_RELEASING || move->to != HFI_HOLD_GONE || owner->answered ||
         process->engine.broken)

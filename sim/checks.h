@@ -33,7 +33,7 @@ struct sim_owner {
     bool retired;         /* a try went unanswered: only its release may be sent */
     bool released;        /* its release was sent: likewise */
     bool answered;        /* and answered */
-    hfi_time released_ns; /* by the process' clock */
+    hfi_time released_ns; /* by the process' clock: since when it is to be released */
     bool fixed;
     bool excused;
     bool replayed;            /* a fault has sent one of its tries again */

@@ -327,6 +327,9 @@ void sim_server_fail_over(struct sim_server *server)
     server->sim->service[server->service].primary = heir;
     heir->redis.is_replica = false;
     heir->lost_data = true;
+    if (sim_server_wall_us(heir) < sim_server_wall_us(server)) /* leases last longer */
+        server->sim->stepped_ns +=
+            (hfi_time)(server->redis.wall_us - heir->redis.wall_us) * HFI_USEC;
     heir->stepped_back |=
         server->stepped_back || sim_server_wall_us(heir) < sim_server_wall_us(server);
     server->replica = NULL;
