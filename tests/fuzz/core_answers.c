@@ -121,6 +121,7 @@ static void check_claim(const struct core *core, struct owner *owner,
     MUST(handle->token >= owner->first_token && handle->token <= owner->last_token);
     MUST(owner->claims == 0 || !handle->hold->fixed);
     MUST(owner->claims <= core->engine.config.pass_count);
+    MUST(owner->claims == 0 || core->engine.now <= handle->hold->gate->pass_until_ns);
     owner->claims++;
 }
 
