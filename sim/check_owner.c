@@ -161,9 +161,11 @@ void sim_check_moved(struct sim_process *process, const struct sim_move *move)
 {
     struct sim_owner *owner = sim_owner_find(process, move->owner);
 
-    if (owner && move->to == HFI_HOLD_RELEASING)
-        owner->released_ns = process->engine.now;
     sim_mix(world_of(process), (uint64_t)move->to << 8 ^ process->index ^ move->owner << 16);
+    if (!owner)
+        return; /* nothing was asked for it yet */
+    if (move->to == HFI_HOLD_RELEASING)
+        owner->released_ns = process->engine.now;
     if (move->from != HFI_HOLD_RELEASING || move->to != HFI_HOLD_GONE || owner->answered ||
         process->engine.broken)
         return;

@@ -60,8 +60,9 @@ static bool was_busy(const struct sim_ask *ask)
     const struct sim_lock *lock = &sim->lock[ask->lock];
     hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns);
 
-    if (sim->outside || (!ask->before.once && !is_calm(sim)))
-        return true; /* what the store lost, processes may still believe in */
+    if (sim->outside || sim->plan.drift_ppm > SIM_DRIFT_INSIDE ||
+        (!ask->before.once && !is_calm(sim)))
+        return true; /* what the store has lost, processes may still believe in */
     if (!ask->before.once && lock->busy_until + before >= ask->begun)
         return true;
     return lock->held_until >= ask->begun || lock->busy_until >= ask->begun;
