@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A gate: one name as this process sees it. All acquires of the name meet here; at most one of them talks
- * to the store, and a hold can be passed on without it. gate.c: the front that talks to the store; pass.c:
- * who is next inside the process.
+ * to the store, and a hold can be passed on without it. gate.c: who waits; front.c: what is asked of the
+ * store, and when; answer.c: what a try came to; pass.c: who is next inside the process.
  */
 #ifndef HFI_CORE_GATE_H
 #define HFI_CORE_GATE_H
@@ -98,20 +98,32 @@ void hfi_gate_expel(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
 void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int result);
 /* A further handle for an owner that has the hold already. */
 void hfi_gate_reenter(struct hfi_engine *engine, struct hfi_hold *hold, struct hfi_waiter *waiter);
+void hfi_gate_waiter_timer(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
+/* The part that waiting needs: made before the first wait, so that later steps cannot fail for it. HF_OK or
+ * HF_ERR_NO_MEMORY. */
+int hfi_gate_make_wait(struct hfi_gate *gate);
+/* Frees a gate that nothing needs. */
+void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate);
+
+/* front.c */
 /* Does what is next at the store. To be called after anything that may have changed that. */
 void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
-void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+/* The last try was busy: watch, try again, sleep. */
+void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                        const struct hfi_lease *answer);
+/* The store cannot be used: it is left alone for a while. */
+void hfi_gate_pause(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
 void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);
 void hfi_gate_woken(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);
-void hfi_gate_waiter_timer(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
 void hfi_gate_timer(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait);
 /* The store works again. */
 void hfi_gate_restored(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
-/* Frees a gate that nothing needs. */
-void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate);
 /* After a release at the store that was to let others go first. */
 void hfi_gate_yielded(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                       uint32_t others);
+
+/* answer.c */
+void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 
 static inline bool hfi_gate_is_owner(const struct hfi_hold *hold, const struct hfi_waiter *waiter)
 {

@@ -3,7 +3,7 @@
  * An acquire whose answer does not come, and a packet that arrives late: one client, which gives up connections
  * with requests in them, a rival, and a server that reads what is left in a connection at any time later.
  *
- * Code    src/core/gate.c             unsure(), retire(): the owner id is never tried again, and is released
+ * Code    src/core/answer.c           unsure(), retire(): the owner id is never tried again, and is released
  *         src/core/hold.c             hfi_hold_end(), hfi_hold_release_answered(): a release is repeated
  *         src/store/redis/store.c     hfi_redis_forsake(): what was sent becomes unknown
  *         src/store/redis/greet.c     hfi_redis_greet_again(): CLIENT KILL comes before any command

@@ -4,7 +4,7 @@
  * does to writes that are on their way is the next model, fence.pml.)
  *
  * Code    src/core/lease.h            hfi_lease_deadline(): from when the answered request left
- *         src/core/gate.c             granted()
+ *         src/core/answer.c           granted()
  *         src/core/watchdog.c         item_answered(), kept()
  *         src/core/hold.c             hfi_hold_valid(), hfi_hold_end()
  *         src/store/redis/scripts     acquire.lua, renew.lua, release.lua

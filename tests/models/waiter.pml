@@ -3,7 +3,7 @@
  * A waiter: try, busy, subscribe, try again, sleep, woken, try. Two connections carry tries and wake-ups, so the
  * server's answers and its messages overtake each other. The wake-up connection is lost and made again.
  *
- * Code    src/core/gate.c             start_try(), wait_more(), hfi_gate_watch_answered(), hfi_gate_woken(),
+ * Code    src/core/front.c            start_try(), hfi_gate_wait_more(), hfi_gate_watch_answered(), hfi_gate_woken(),
  *                                     hfi_gate_timer()
  *         src/store/redis/watch.c     hfi_redis_watch(), confirmed(), hfi_redis_unsubscribed()
  *         src/store/redis/scripts     acquire.lua; release.lua: it removes and publishes in one

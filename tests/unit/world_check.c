@@ -229,7 +229,7 @@ static void check_queue(struct world *world, const struct hfi_gate *gate)
     MUST(world, !gate->called || is_queued(gate, gate->called));
 }
 
-/* gate.c, 2: with waiters and no hold, the phase names something that will come, soon. */
+/* front.c, 2: with waiters and no hold, the phase names something that will come, soon. */
 static void check_phase(struct world *world, const struct process *process,
                         const struct hfi_gate *gate, int name)
 {
@@ -280,7 +280,7 @@ static void check_gate(struct world *world, const struct process *process,
 
     check_queue(world, gate);
     MUST(world, !hold || trying || is_held(hold));               /* hold.c, 5 */
-    MUST(world, net_count(process, HFI_OP_TRY, name) == trying); /* gate.c, 1 */
+    MUST(world, net_count(process, HFI_OP_TRY, name) == trying); /* front.c, 1 */
     MUST(world, !trying || !hold->waiter || is_queued(gate, hold->waiter));
     if (gate->wait)
         check_wait(world, process, gate, name);

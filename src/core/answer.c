@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer to a try, and whom of a gate's waiters it concerns. Invariants are in front.c. */
+#include "core/gate.h"
+
+#include <assert.h>
+
+#include <utlist.h>
+
+#include "core/engine.h"
+#include "core/lease.h"
+#include "core/presence.h"
+
+/* Those that make one attempt, and came before try number `tries`; or all, if it is 0. */
+static void fail_once(struct hfi_engine *engine, struct hfi_gate *gate, uint64_t tries, int error)
+{
+    struct hfi_waiter *waiter, *tmp;
+
+    if (gate->once_len == 0)
+        return;
+    DL_FOREACH_SAFE (gate->queue, waiter, tmp) {
+        if (waiter->once && (tries == 0 || waiter->tries_before < tries))
+            hfi_gate_finish(engine, waiter, error);
+    }
+}
+
+static void fail_all(struct hfi_engine *engine, struct hfi_gate *gate, int error)
+{
+    while (gate->queue)
+        hfi_gate_finish(engine, gate->queue, error);
+}
+
+/* The name is free for the next try; the one who tried keeps its owner id for it. */
+static void take_back(struct hfi_engine *engine, struct hfi_gate *gate, struct hfi_hold *hold)
+{
+    struct hfi_waiter *waiter = hold->waiter;
+
+    hold->waiter = NULL;
+    gate->hold = NULL;
+    hfi_hold_move(engine, hold, HFI_HOLD_IDLE);
+    if (waiter)
+        waiter->hold = hold;
+    else
+        hfi_hold_settle(engine, hold);
+}
+
+/* An owner id that may be anywhere: it is never used again, and released behind the scenes. */
+static void retire(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                   struct hfi_hold *hold)
+{
+    hold->waiter = NULL;
+    gate->hold = NULL;
+    hfi_hold_end(engine, now, hold, NULL);
+}
+
+static void measure(struct hfi_engine *engine, hfi_time now, const struct hfi_hold *hold)
+{
+    hfi_time trip = now - hold->lease.request.sent_ns;
+    hfi_time ttl = hfi_hold_ttl(hold);
+
+    if (engine->round_trip_ns == 0 || trip < engine->round_trip_ns)
+        engine->round_trip_ns = trip;
+    if (ttl < engine->round_trip_ns * HFI_TTL_ROUND_TRIPS && ttl > engine->warned_ttl_ns) {
+        engine->warned_ttl_ns = ttl;
+        hfi_trace(
+            &engine->config.trace, HF_TRACE_WARNING,
+            "a ttl of %u ms is less than %d round trips to the store (%llu us each): holds may "
+            "be lost without need; use a longer ttl",
+            (unsigned)hold->lease.ttl_ms, HFI_TTL_ROUND_TRIPS,
+            (unsigned long long)(engine->round_trip_ns / HFI_USEC));
+    }
+}
+
+static struct hfi_waiter *first_that_fits(const struct hfi_gate *gate, const struct hfi_hold *hold)
+{
+    struct hfi_waiter *waiter;
+
+    DL_FOREACH (gate->queue, waiter) {
+        if (hfi_pass_fits(hold, waiter))
+            return waiter;
+    }
+    return NULL;
+}
+
+static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                    struct hfi_hold *hold)
+{
+    struct hfi_waiter *waiter = hold->waiter;
+    hfi_time deadline = hfi_lease_deadline(hold->lease.request.sent_ns, hfi_hold_ttl(hold));
+
+    hold->waiter = NULL;
+    gate->passes = 0;
+    hold->ceiling_ns = HF_TIME_NEVER;
+    hfi_hold_set_deadline(hold, deadline);
+    hfi_hold_move(engine, hold, HFI_HOLD_HELD);
+    if (gate->wait) {
+        hfi_backoff_reset(&gate->wait->backoff);
+        gate->wait->ticket = false;
+    }
+    if (!waiter)
+        waiter = first_that_fits(gate, hold);
+    if (!waiter || now >= deadline || engine->closing || engine->broken) {
+        retire(engine, now, gate, hold); /* nobody wants it, or it came too late to be of use */
+        if (now >= deadline)
+            fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
+        return;
+    }
+    hfi_watchdog_confirmed(engine, hold, hold->lease.request.sent_ns, hfi_hold_ttl(hold));
+    hfi_pass_claim(engine, now, hold, waiter);
+    fail_once(engine, gate, 0, HF_ERR_BUSY);
+}
+
+/* Those who go on waiting need the part of the gate for it. */
+static bool stays(struct hfi_engine *engine, struct hfi_gate *gate)
+{
+    if (gate->queue_len == gate->once_len)
+        return false;
+    if (hfi_gate_make_wait(gate) == HF_OK)
+        return true;
+    fail_all(engine, gate, HF_ERR_NO_MEMORY);
+    return false;
+}
+
+static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                 struct hfi_hold *hold)
+{
+    struct hfi_lease answer = hold->lease;
+
+    gate->answered = gate->tries;
+    gate->answer = HF_ERR_BUSY;
+    take_back(engine, gate, hold);
+    if (gate->wait || (answer.ticket && hfi_gate_make_wait(gate) == HF_OK))
+        gate->wait->ticket = answer.ticket || (gate->wait->ticket && !answer.queue);
+    fail_once(engine, gate, gate->tries, HF_ERR_BUSY);
+    if (!stays(engine, gate))
+        return;
+    if (!gate->announced)
+        hfi_presence_mark(engine, now, gate); /* the first one of the process to wait */
+    hfi_backoff_reset(&gate->wait->backoff);
+    hfi_gate_wait_more(engine, now, gate, &answer);
+}
+
+/* What passes by itself at the store; a lack of our own is told at once. */
+static bool is_waited_out(int error)
+{
+    return error == HF_ERR_UNREACHABLE || error == HF_ERR_UNAVAILABLE || error == HF_ERR_STORE_FULL;
+}
+
+static void refused(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                    struct hfi_hold *hold)
+{
+    int error = hold->lease.request.error;
+
+    gate->answered = gate->tries;
+    gate->answer = error;
+    take_back(engine, gate, hold);
+    if (!is_waited_out(error)) {
+        fail_all(engine, gate, error);
+        return;
+    }
+    fail_once(engine, gate, gate->tries, error);
+    if (!stays(engine, gate))
+        return;
+    if (gate->wait->backoff.failures == 0)
+        hfi_trace(&engine->config.trace, HF_TRACE_WARNING, "waiting for '%.*s' goes on although %s",
+                  (int)gate->name_len, gate->name, hf_strerror(error));
+    hfi_gate_pause(engine, now, gate);
+}
+
+/* Once, the next try leaves at once. A store of which nothing is ever known is not asked without pause: each
+ * try leaves an owner id behind that has to be released. */
+static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                   struct hfi_hold *hold)
+{
+    if (hold->lease.queue && hfi_gate_make_wait(gate) == HF_OK)
+        gate->wait->ticket = true; /* there may be one: it is to be given up at the end */
+    retire(engine, now, gate, hold);
+    fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
+    if (!gate->unsure || !stays(engine, gate))
+        return;
+    gate->answer = HF_ERR_UNSURE;
+    hfi_gate_pause(engine, now, gate);
+}
+
+void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
+{
+    struct hfi_gate *gate = hold->gate;
+    enum hfi_outcome outcome = (enum hfi_outcome)hold->lease.request.outcome;
+    uint32_t waiters = gate->queue_len;
+
+    assert(hfi_hold_state_of(hold) == HFI_HOLD_TRYING && gate->hold == hold);
+    gate->refs++;
+    if (outcome == HFI_DONE)
+        measure(engine, now, hold);
+    if (outcome == HFI_DONE && hold->lease.verdict == HFI_GRANTED) {
+        granted(engine, now, gate, hold);
+    } else if (outcome == HFI_DONE && hold->lease.verdict == HFI_BUSY) {
+        busy(engine, now, gate, hold);
+    } else if (outcome == HFI_NOT_DONE) {
+        refused(engine, now, gate, hold);
+    } else {
+        unsure(engine, now, gate, hold);
+    }
+    gate->unsure = outcome == HFI_UNKNOWN;
+    if (gate->announced && gate->queue_len != waiters)
+        hfi_presence_mark(engine, now, gate);
+    hfi_gate_drive(engine, now, gate);
+    gate->refs--;
+    hfi_gate_settle(engine, gate);
+}
