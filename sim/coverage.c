@@ -14,7 +14,7 @@ static const char *const FAULT_NAMES[SIM_FAULT_KINDS] = {
 
 #define TO(state) (1u << HFI_HOLD_##state)
 
-/* The moves that the code makes; more than these are permitted in hold.c only if they are never made. */
+/* The moves that hold.c permits, again: a new one there is to be seen here, too. */
 static const unsigned EXPECTED[HFI_HOLD_STATES] = {
     [HFI_HOLD_IDLE] = TO(TRYING),
     [HFI_HOLD_TRYING] = TO(IDLE) | TO(HELD) | TO(RELEASING),

@@ -4,15 +4,17 @@
  *
  *              TRY sent               granted                 renewal failed or late
  *      IDLE ------------> TRYING ----------------> HELD <===========================> AT_RISK
- *       |  <------------    |                       |   renewed                          |
- *       |   busy, not done  |                       +-----------------+------------------+
- *       |                   | outcome unknown,      |                 | deadline passed, or
- *       |                   | nobody wants it       | released        | the store says not ours
- *       |                   v                       v                 v
- *       |               RELEASING <-----------------+------------- LOST
- *       |                   | the store answered,       released     |
- *       v                   v or has forgotten it                    | released, and the store
- *      GONE <---------------+----------------------------------------+ has nothing of it
+ *          <------------    |                       |   renewed                          |
+ *           busy, not done  |                       +-----------------+------------------+
+ *                           | outcome unknown,      |                 | deadline passed, or
+ *                           | nobody wants it       | released        | the store says not ours
+ *                           v                       v                 v
+ *                       RELEASING <-----------------+------------- LOST
+ *                           | the store answered,       released     |
+ *                           v or has forgotten it                    | released, and the store
+ *                         GONE <-------------------------------------+ has nothing of it
+ *
+ * An IDLE one that nobody needs is freed as it is.
  *
  * Invariants
  *   1. only HELD and AT_RISK count as held, and only before deadline_ns: whoever asks compares clocks;
@@ -38,7 +40,7 @@
 #define MOVE(state) (1u << HFI_HOLD_##state)
 
 static const uint8_t PERMITTED[HFI_HOLD_STATES] = {
-    [HFI_HOLD_IDLE] = MOVE(TRYING) | MOVE(GONE),
+    [HFI_HOLD_IDLE] = MOVE(TRYING),
     [HFI_HOLD_TRYING] = MOVE(IDLE) | MOVE(HELD) | MOVE(RELEASING),
     [HFI_HOLD_HELD] = MOVE(AT_RISK) | MOVE(LOST) | MOVE(RELEASING),
     [HFI_HOLD_AT_RISK] = MOVE(HELD) | MOVE(LOST) | MOVE(RELEASING),
