@@ -20,8 +20,8 @@ SECONDS ?= 60
 .PHONY: help
 help: ## show this list
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  \1|\2/p' $(MAKEFILE_LIST) | \
-	    while IFS='|' read -r name text; do printf '%-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  \1|\2/p' $(MAKEFILE_LIST) | \
+	    while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
 
 .PHONY: demo
 demo: build ## build, and show two contenders, ls, and a killed holder on the embedded store
@@ -85,6 +85,12 @@ bench: ## measure, against baselines in the same run
 	@scripts/deps.sh build bench
 	@scripts/build.sh release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DHF_BENCH=ON
 	@bench/run
+
+.PHONY: bench-peers
+bench-peers: ## measure beside other locks on Redis, a quarter of an hour, and write docs/benchmarks.md
+	@scripts/deps.sh build bench peers
+	@scripts/build.sh release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DHF_BENCH=ON
+	@bench/peers/run
 
 .PHONY: install
 install: build ## install what build made: PREFIX=/usr/local, DESTDIR=

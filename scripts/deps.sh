@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench lint fuzz models.
+# scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench peers
+# lint fuzz models.
 #
 # What is there is recognised by itself (a tool in PATH, a header), wherever it came from, so this is quick
 # and does nothing when nothing is missing. What is missing comes from the distribution by apt-get, as root
@@ -36,6 +37,12 @@ header()
     done
     # Elsewhere, by CPATH or the like: the compiler knows.
     tool cc && printf '#include <%s>\n' "$1" | cc -E -x c - > /dev/null 2>&1
+}
+
+# What "python3 -m venv" needs.
+venv()
+{
+    tool python3 && python3 -c 'import ensurepip' > /dev/null 2>&1
 }
 
 # libFuzzer, which is in a package of its own on some distributions.
@@ -89,6 +96,17 @@ need_set()
     bench)
         need redis-server tool redis-server
         ;;
+    peers)
+        need python3 tool python3
+        need python3-venv venv ""
+        need default-jdk-headless tool javac
+        need maven tool mvn
+        need golang-go tool go
+        need nodejs tool node
+        need npm tool npm
+        need cargo tool cargo
+        need gnuplot-nox tool gnuplot
+        ;;
     lint)
         need g++ tool c++
         need libcmocka-dev header cmocka.h
@@ -112,7 +130,7 @@ need_set()
         need spin tool spin
         ;;
     *)
-        die "no set is called \"$1\"; there are build, test, bench, lint, fuzz, models"
+        die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models"
         ;;
     esac
 }
@@ -197,7 +215,7 @@ service_off()
 
 missing=""
 wanted=""
-[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench lint fuzz models)"
+[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench peers lint fuzz models)"
 for set in "$@"; do
     need_set "$set"
 done
