@@ -95,7 +95,7 @@ def chart(measure, peers, folder):
     low = min(float(line.split()[3 - 1]) for line in lines)
     # Greys and colours that can be told apart on white and on black.
     script = f"""
-set terminal svg size 760,{90 + 30 * len(names)} font "sans-serif,13" background rgb "#00ffffff"
+set terminal svg size 760,{90 + 30 * len(names)} font "sans-serif,13"
 set output "{folder}/{measure}.svg"
 set title "{title} ({unit}, logarithmic)" textcolor rgb "#808080" noenhanced
 set border 1 linecolor rgb "#808080"
