@@ -57,10 +57,10 @@ sim: ## run the library in simulated worlds full of faults; LONG=1: ten times as
 	@$(if $(SEEDS),,build/dev/bin/holdfast-sim-mutants --mutants --jobs $$(nproc))
 
 .PHONY: fuzz
-fuzz: ## feed the parsers and the core with inputs that a fuzzer makes: SECONDS=60 for each target
+fuzz: ## feed the parsers and the core with inputs that a fuzzer makes: SECONDS=60 a target; SEED=1, 0 draws one
 	@scripts/deps.sh build test fuzz
 	@scripts/build.sh fuzz
-	@tests/fuzz/run -t $(SECONDS)
+	@tests/fuzz/run -t $(SECONDS) -s $(SEED)
 
 .PHONY: chaos
 chaos: ## kill, stop and cut off real processes on real servers, and check what they saw: 5 minutes

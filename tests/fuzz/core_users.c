@@ -190,12 +190,13 @@ static void take_release(struct core *core, struct hfi_releaser *releaser)
     free(held);
 }
 
-/* The world is good since before it was last confirmed: nothing keeps it from being renewed. */
+/* The world is good since before it was last confirmed: nothing keeps it from being renewed. What is confirmed
+ * in the moment in which the world becomes good can have run out just before. */
 static bool is_kept_up(const struct core *core, const struct hfi_hold *hold,
                        const struct owner *owner)
 {
     return core->calm && !core->lied && !core->lock[core_name(hold->gate->name)].tampered &&
-           owner->kept_ns >= core->calm_ns && !hold->fixed && hold->ceiling_ns == HF_TIME_NEVER;
+           owner->kept_ns > core->calm_ns && !hold->fixed && hold->ceiling_ns == HF_TIME_NEVER;
 }
 
 static void take_news(struct core *core, const struct hfi_handle *handle, enum hfi_news news)
