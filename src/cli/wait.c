@@ -20,20 +20,22 @@
 #define DRAW_MS     1000 /* first after so long, and then as often */
 #define LOOK_FACTOR 20   /* at most this part of our time is spent on asking for people */
 #define CANCEL_MS   5000
+#define PLACE_ROOM  40
 
 struct waiting {
     struct cli_run *run;
-    uint64_t announce_ns; /* CLI_NEVER: done, or not wanted */
-    uint64_t draw_ns;     /* CLI_NEVER: standard error is no terminal */
-    uint64_t look_ns;     /* not earlier: ask who holds it */
-    uint64_t give_up_ns;  /* after a cancel: no event came */
-    char who[CLI_SINCE_ROOM + 64];
-    int ended_by; /* a signal; 0: none */
+    uint64_t announce_ns;          /* CLI_NEVER: done, or not wanted */
+    uint64_t draw_ns;              /* CLI_NEVER: standard error is no terminal */
+    uint64_t look_ns;              /* not earlier: ask who holds it */
+    uint64_t give_up_ns;           /* after a cancel: no event came */
+    char who[CLI_SINCE_ROOM + 64]; /* "held by …" */
+    int place;                     /* among those who wait; 0: not known */
+    int ended_by;                  /* a signal; 0: none */
     bool over;
     int code;
 };
 
-/* "held by …, 2nd in line", as well as it can be found out now. */
+/* Who holds it, and our place in the line, as well as it can be found out now. */
 static void describe(struct waiting *waiting)
 {
     struct cli_run *run = waiting->run;
@@ -42,8 +44,8 @@ static void describe(struct waiting *waiting)
     const char *id = hf_client_id(run->store.client);
     char since[CLI_SINCE_ROOM];
     hf_list *list = NULL;
-    int place = 0;
 
+    waiting->place = 0;
     snprintf(waiting->who, sizeof waiting->who, "held by someone else");
     if (hf_inspect(run->store.client, run->options.name, &list) != HF_OK)
         return;
@@ -52,9 +54,7 @@ static void describe(struct waiting *waiting)
                  hfi_cli_holder_since(since, &lock.holder));
     for (size_t i = 0; hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++)
         if (strncmp(waiter.owner, id, strlen(id)) == 0)
-            place = (int)i + 1;
-    if (place > 0)
-        snprintf(waiting->who + strlen(waiting->who), 40, "; we are number %d in line", place);
+            waiting->place = (int)i + 1;
     hf_list_free(list);
 }
 
@@ -70,16 +70,26 @@ static void look(struct waiting *waiting, uint64_t now)
                                                                         : DRAW_MS * CLI_MS / 2);
 }
 
+/* Before the holder, whose label may fill the line. */
+static const char *place_text(char *to, int place)
+{
+    to[0] = '\0';
+    if (place > 0)
+        snprintf(to, PLACE_ROOM, " (number %d in line)", place);
+    return to;
+}
+
 /* Lines for people that are due now. */
 static void show(struct waiting *waiting, uint64_t now)
 {
     const char *name = waiting->run->options.name;
-    char line[CLI_MESSAGE_MAX], age[CLI_AGE_ROOM];
+    char line[CLI_MESSAGE_MAX], age[CLI_AGE_ROOM], place[PLACE_ROOM];
 
     if (now >= waiting->announce_ns) {
         waiting->announce_ns = CLI_NEVER;
         look(waiting, now);
-        hfi_cli_say("waiting for '%s', %s", name, waiting->who);
+        hfi_cli_say("waiting for '%s'%s, %s", name, place_text(place, waiting->place),
+                    waiting->who);
     }
     if (now >= waiting->draw_ns) {
         waiting->draw_ns = now + DRAW_MS * CLI_MS;
@@ -88,9 +98,9 @@ static void show(struct waiting *waiting, uint64_t now)
             return;
         }
         look(waiting, now);
-        snprintf(line, sizeof line, "holdfast: %s for '%s', %s",
+        snprintf(line, sizeof line, "holdfast: %s for '%s'%s, %s",
                  hfi_cli_age(age, (int64_t)((now - waiting->run->began_ns) / CLI_MS)), name,
-                 waiting->who);
+                 place_text(place, waiting->place), waiting->who);
         hfi_cli_draw(line);
     }
 }
