@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a round needs, set up and taken down: folder, log, server, proxies; and nothing of it is left. */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -8,29 +7,11 @@
 #include <unistd.h>
 
 #include "chaos/round.h"
+#include "lib/folder.h"
 
 #define MEMORY     (UINT64_C(512) << 20)
 #define RECORDS    2000000 /* a file with holes: what is not written takes no room */
 #define ORPHANS_MS 60000
-
-static void remove_folder(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char below[512];
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
-        if (unlink(below) != 0)
-            remove_folder(below);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
-}
 
 /* Children of workers that are no more: they end by themselves, soon. */
 static bool await_orphans(void)
@@ -58,7 +39,7 @@ void round_clear_away(struct round *round)
     hist_log_close(round->crew.log);
     round->crew.log = NULL;
     if (round->folder[0])
-        remove_folder(round->folder);
+        folder_remove(round->folder);
     round->folder[0] = '\0';
 }
 

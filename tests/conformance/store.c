@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conformance/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "lib/folder.h"
 #include "lib/raw.h"
 
 const struct store *store;
@@ -35,28 +35,9 @@ static void sqlite_start(void)
     snprintf(uri, sizeof uri, "sqlite:%s/store", folder);
 }
 
-static void remove_folder(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char below[512];
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
-        if (unlink(below) != 0)
-            remove_folder(below);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
-}
-
 static void sqlite_stop(void)
 {
-    remove_folder(folder);
+    folder_remove(folder);
 }
 
 static int count_rows(sqlite3 *db, const char *sql)
@@ -69,19 +50,6 @@ static int count_rows(sqlite3 *db, const char *sql)
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     count = sqlite3_column_int(statement, 0);
     sqlite3_finalize(statement);
-    return count;
-}
-
-static int count_files(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    int count = 0;
-
-    while (dir && (entry = readdir(dir)) != NULL)
-        count += entry->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
     return count;
 }
 
@@ -100,7 +68,7 @@ static void sqlite_check_clean(void)
     assert_int_equal(count_rows(db, "SELECT count(*) FROM client"), 0);
     sqlite3_close(db);
     snprintf(path, sizeof path, "%s/store.d", folder);
-    assert_int_equal(count_files(path), 0);
+    assert_int_equal(folder_count(path), 0);
 }
 
 /* Whoever needs the lock buries the dead. */

@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/leaks.h"
 
-#include <dirent.h>
 #include <string.h>
 
+#include "lib/folder.h"
 #include "lib/raw.h"
-
-static int count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    int count = 0;
-
-    while (dir && (entry = readdir(dir)) != NULL)
-        count += entry->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return count;
-}
 
 int count_descriptors(void)
 {
-    return count_entries("/proc/self/fd") - 1; /* without the one that looks */
+    return folder_count("/proc/self/fd") - 1; /* without the one that looks */
 }
 
 int count_threads(void)
 {
-    return count_entries("/proc/self/task");
+    return folder_count("/proc/self/task");
 }
 
 void leaks_note(struct leaks *leaks)

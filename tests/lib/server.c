@@ -2,7 +2,6 @@
 #include "lib/server.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "lib/folder.h"
 #include "lib/raw.h"
 
 static int free_port(void)
@@ -158,30 +158,11 @@ void server_kill(struct server *server)
     server->pid = 0;
 }
 
-static void remove_files(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char path[512];
-
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (unlink(path) != 0 && (errno == EISDIR || errno == EPERM))
-            remove_files(path);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(folder);
-}
-
 void server_stop(struct server *server)
 {
     server_kill(server);
     if (server->folder[0])
-        remove_files(server->folder);
+        folder_remove(server->folder);
     server->folder[0] = '\0';
 }
 
@@ -202,7 +183,7 @@ void server_restart(struct server *server, bool keep_data)
     server_kill(server);
     if (!keep_data) {
         snprintf(path, sizeof path, "%s/appendonlydir", server->folder);
-        remove_files(path);
+        folder_remove(path);
         snprintf(path, sizeof path, "%s/appendonly.aof", server->folder);
         unlink(path);
     }
