@@ -52,7 +52,7 @@ void bench_commands_init(struct bench_commands *c, const char *name)
     memset(c, 0, sizeof *c);
     snprintf(c->name, sizeof c->name, "%s", name);
     hfi_token_key(&tags, c->token_key, hfi_slot(name, len));
-    c->channel[hfi_channel_name(c->channel, name, len, HFI_KIND_MUTEX)] = '\0';
+    c->channel[hfi_channel_name(c->channel, name, len, HFI_TOPIC_LOCK)] = '\0';
     snprintf(c->owner, sizeof c->owner, CLIENT_ID ":12345");
     memcpy(c->acquire,
            (const char *[]){ "EVALSHA", sha_of("acquire"), "2", c->name, c->token_key, c->owner,

@@ -182,7 +182,7 @@ static void busy(struct library_store *store, hfi_time now, struct row *row, hfi
                  struct hfi_lease *lease)
 {
     lease->verdict = HFI_BUSY;
-    lease->kind = HFI_KIND_MUTEX;
+    lease->topic = HFI_TOPIC_LOCK;
     lease->hint_ns = hfi_time_until(now, until);
     lease->ticket = false;
     if (!lease->queue)

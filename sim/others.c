@@ -92,12 +92,12 @@ static bool still_has(const struct foreigner *who)
 static void publish(struct foreigner *who)
 {
     char channel[HFI_CHANNEL_MAX + 1];
-    enum hfi_kind kind = who->kind == FOREIGN_WRITE ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+    enum hfi_topic kind = who->kind == FOREIGN_WRITE ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
     size_t len = hfi_channel_name(channel, who->lock->name, who->lock->len, kind);
 
     channel[len] = '\0';
     sim_redis_do(server_of(who, who->lock), NULL, "PUBLISH %s %d", channel,
-                 kind == HFI_KIND_READ_WRITE);
+                 kind == HFI_TOPIC_READ_WRITE);
 }
 
 static void give_back(struct foreigner *who)

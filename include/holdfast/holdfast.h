@@ -56,6 +56,9 @@ HF_API const char *hf_version(void);
 #define HF_TTL_MAX_MS     (24 * 3600 * 1000) /* also for lease_ms */
 #define HF_TTL_DEFAULT_MS (30 * 1000)        /* Redisson's lockWatchdogTimeout */
 #define HF_WAIT_MAX_MS    (INT64_C(365) * 24 * 3600 * 1000)
+#define HF_PERMITS_MAX    1000 /* permits of one hold, or of one semaphore's acquire */
+#define HF_COUNT_MAX      INT64_C(1000000000) /* of a semaphore, of a latch */
+#define HF_MEMBERS_MAX    64                  /* locks of one multi hold */
 
 /* ------------------------------------------------------------------------------------------------
  * Errors
@@ -91,7 +94,11 @@ HF_API const char *hf_version(void);
     X(HF_ERR_NETWORK_FS, -26, FATAL, "the embedded store must not be on a shared file system")     \
     X(HF_ERR_PROTOCOL, -27, FATAL, "the server's answer makes no sense")                           \
     X(HF_ERR_INTERNAL, -28, FATAL, "an internal invariant is broken: this client is out of use")   \
-    X(HF_ERR_NOT_FOUND, -29, LOST, "there is nothing of that name")
+    X(HF_ERR_NOT_FOUND, -29, LOST, "there is nothing of that name")                                \
+    X(HF_ERR_EXISTS, -30, BUSY, "there is something of that name already: it was left as it is")   \
+    X(HF_ERR_REENTRY, -31, USAGE, "this owner holds the lock already")                             \
+    X(HF_ERR_UPGRADE, -32, USAGE, "an owner that reads would wait for itself to write")            \
+    X(HF_ERR_STALE, -33, LOST, "a newer token was used here before: nothing was changed")
 
 /* What a caller should do now. */
 enum hf_class {
@@ -221,7 +228,33 @@ struct hf_holder {
 #define HF_WAIT_FOREVER INT64_C(0) /* the default */
 #define HF_TRY_ONCE     INT64_C(-1)
 
-enum hf_mode { HF_EXCLUSIVE = 0 };
+/*
+ * What is taken. Each has functions of its own below that set the mode, such as hf_fair_acquire(). On one
+ * name, exclusive holds of whatever mode and shared ones keep each other out; the order of the fair mode is
+ * kept among those that use it.
+ *
+ *   HF_EXCLUSIVE  one owner; inside a process it is passed on at memory speed. Redisson's RLock
+ *   HF_SHARED     any number of owners, as long as nobody has an exclusive hold. RReadWriteLock's readLock()
+ *   HF_WRITE      one owner, that may also read. RReadWriteLock's writeLock(). On the embedded store, and
+ *                 among programs that use Holdfast only, the same as HF_EXCLUSIVE but for passing
+ *   HF_FAIR       one owner; waiters of all processes are served in the order in which they came, and a
+ *                 waiter that has died is passed over within seconds. RFairLock
+ *   HF_FENCED     one owner; tokens come from the name's own counter, which Redisson's RFencedLock shares
+ *                 (others: from one of ours)
+ *   HF_SPIN       one owner; waiters listen to nothing and look again and again, with pauses of 1 to 128 ms:
+ *                 for users who may not subscribe. RSpinLock
+ *   HF_PERMITS    `permits` of the number that hf_permits_set() gave the name. RPermitExpirableSemaphore,
+ *                 with holds that are renewed
+ */
+enum hf_mode {
+    HF_EXCLUSIVE = 0,
+    HF_SHARED = 1,
+    HF_WRITE = 2,
+    HF_FAIR = 3,
+    HF_FENCED = 4,
+    HF_SPIN = 5,
+    HF_PERMITS = 6
+};
 
 struct hf_acquire_options {
     size_t size;      /* sizeof this struct; filled by HF_ACQUIRE() */
@@ -237,8 +270,14 @@ struct hf_acquire_options {
     const char *label; /* why, shown to people who look; up to HF_LABEL_MAX bytes of UTF-8 */
     enum hf_mode mode;
     struct hf_holder
-        *busy; /* hf_acquire() only: filled when HF_ERR_BUSY is returned (one more round
+        *busy;       /* hf_acquire() only: filled when HF_ERR_BUSY is returned (one more round
                                trip); set its size member first */
+    int64_t permits; /* HF_PERMITS: how many, 1 to HF_PERMITS_MAX; default 1 */
+    int64_t
+        reentry; /* HF_OFF: an owner that holds the lock gets HF_ERR_REENTRY, not a further handle */
+    int64_t
+        prefer; /* HF_WRITE: 1: while this waits, new readers wait too (Holdfast's, not Redisson's).
+                        Readers that come one after another can else keep a writer out for ever */
 };
 
 /* Options in C: hf_acquire(client, name, HF_ACQUIRE(.wait_ms = 5000), &hold). C++ fills a variable. */
@@ -257,7 +296,10 @@ struct hf_acquire_options {
  * Re-entry: when `owner` holds the name already and its lease is valid, the call returns at once with
  * a further handle of the same hold (same token, same lease; ttl, lease, label and max_hold of this
  * call are not used). The store is told of the release when the last handle is released. A thread that
- * waits for a lock that it holds under another owner value waits for itself.
+ * waits for a lock that it holds under another owner value waits for itself. Permits are never entered
+ * again: each call takes more. An owner that has the write hold of a name may take a shared one: both are
+ * holds of their own; when the write hold is released first, others may read. The reverse, asking for the
+ * write hold while reading, would wait for itself: HF_ERR_UPGRADE.
  *
  * Errors
  *   BUSY         not acquired in the time given; someone else holds it
@@ -266,12 +308,53 @@ struct hf_acquire_options {
  *                wait_ms = HF_WAIT_FOREVER these are waited out
  *   AUTH, PERMISSION, WRONG_TYPE, READ_ONLY, CLUSTER, PROTOCOL   at once, whatever wait_ms says; on the
  *                embedded store, when its file was replaced or damaged, NOT_A_STORE, NEWER_STORE, NETWORK_FS
- *   NAME, TTL, LABEL, INVALID, UNSUPPORTED   the arguments
+ *   NAME, TTL, LABEL, INVALID, UNSUPPORTED   the arguments, or a mode that this store does not have
+ *   REENTRY, UPGRADE   the owner itself is in the way
  *   NO_MEMORY, SYSTEM   at once
  *   CLOSED, FORKED, INTERNAL
  */
 HF_API int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
                       hf_hold **ret_hold);
+
+/* hf_acquire() in one mode each, whatever options->mode says. */
+HF_API int hf_shared_acquire(hf_client *client, const char *name,
+                             const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_write_acquire(hf_client *client, const char *name,
+                            const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_fair_acquire(hf_client *client, const char *name,
+                           const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_fenced_acquire(hf_client *client, const char *name,
+                             const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_spin_acquire(hf_client *client, const char *name,
+                           const struct hf_acquire_options *options, hf_hold **ret_hold);
+HF_API int hf_permits_acquire(hf_client *client, const char *name, int64_t permits,
+                              const struct hf_acquire_options *options, hf_hold **ret_hold);
+
+/* A lock of a multi hold. */
+struct hf_member {
+    size_t size; /* sizeof this struct, in each member */
+    hf_client *client;
+    const char *name;
+    enum hf_mode mode;
+    int64_t permits; /* HF_PERMITS: as in struct hf_acquire_options */
+};
+
+/*
+ * Takes several locks, of any modes and stores, as one hold: all or none. They are taken one after another
+ * in an order that all programs share (store, name, mode), so two such calls never wait for each other in a
+ * circle, nor give way to each other for ever; what was taken is given back when the time is over. The
+ * options' wait_ms is for all of them together; ttl, lease, label and max_hold are each one's; mode, permits
+ * and `busy` are not used. The same lock twice is INVALID.
+ *
+ * The hold is released as one. Its state is the worst of its members', its deadline the earliest, and it has
+ * no token of its own (0): hf_multi_hold() has each member's. Blocks as hf_acquire() does, with the same
+ * errors. All clients must outlive the handle's release.
+ */
+HF_API int hf_multi_acquire(const struct hf_member *members, size_t count,
+                            const struct hf_acquire_options *options, hf_hold **ret_hold);
+/* The hold of members[i], valid as long as the multi hold, and not to be released by itself. NULL: there is
+ * no such member, or this is not a multi hold (i is 0: the hold itself). */
+HF_API const hf_hold *hf_multi_hold(const hf_hold *hold, size_t i);
 
 /*
  * Gives a hold back and frees its handle, whatever is returned. NULL is allowed (HF_OK). Not a
@@ -298,7 +381,8 @@ HF_API int hf_hold_state(const hf_hold *hold);
 /* Milliseconds to the deadline, rounded down; 0 when lost, released or forked. As above. */
 HF_API int64_t hf_hold_remaining_ms(const hf_hold *hold);
 /* The fencing token, larger than every earlier one of this name (holdfast(7) says for how long); below
- * 2^53. Pass it along with each write to what the lock protects. Never 0 for a hold of ours. */
+ * 2^53. Pass it along with each write to what the lock protects. 0 only for what can have several owners:
+ * shared holds, permits, and multi holds. */
 HF_API uint64_t hf_hold_token(const hf_hold *hold);
 /* The owner id as the store has it, "<client id>:<number>", into buf (cut to len). Returns its length. */
 HF_API size_t hf_hold_owner(const hf_hold *hold, char *buf, size_t len);
@@ -335,7 +419,8 @@ enum hf_event_type {
     HF_EVENT_FAILED = 2,   /* error: why; HF_ERR_CANCELLED after hf_cancel() */
     HF_EVENT_AT_RISK = 3,  /* hold: a renewal failed or is late */
     HF_EVENT_LOST = 4,     /* hold: lost; told once; release it all the same */
-    HF_EVENT_RELEASED = 5  /* error: what hf_release() would have returned; hold: NULL */
+    HF_EVENT_RELEASED = 5, /* error: what hf_release() would have returned; hold: NULL */
+    HF_EVENT_DONE = 6 /* a wait that yields no hold (holdfast/objects.h) is over: it succeeded */
 };
 
 struct hf_event {
@@ -377,12 +462,18 @@ HF_API int hf_next(hf_client *client, struct hf_event *ret_event);
 typedef struct hf_list hf_list; /* what was found; freed by hf_list_free() */
 
 struct hf_lock {
-    size_t size;       /* set by the caller: sizeof this struct */
-    const char *name;  /* as long as the list */
-    const char *state; /* "held", "free" (only waiters), or "foreign": a lock of a kind that this
-                          version does not know */
+    size_t size;      /* set by the caller: sizeof this struct */
+    const char *name; /* as long as the list */
+    const char
+        *state; /* "held", "free" (only waiters, or a semaphore or latch that nobody holds), or
+                          "foreign": a lock of a kind that this version does not know */
     struct hf_holder holder;
     int64_t waiters; /* processes, and threads of other makes' processes, that wait */
+    const char *
+        kind; /* "mutex", "fair", "read", "write", "permits", "semaphore", "latch", or "" when that is
+                         not known; a mutex is also what the fenced and spin modes take */
+    int64_t holders;   /* owners that hold it (read, permits); else 0 or 1 */
+    int64_t available; /* permits, semaphore: what is left; latch: the count; else -1 */
 };
 
 /* The locks whose names match `pattern` (* and ? as in file names; NULL: all). Blocks: on a server it
@@ -397,6 +488,8 @@ HF_API size_t hf_list_count(const hf_list *list);
 HF_API int hf_list_get(const hf_list *list, size_t i, struct hf_lock *ret_lock);
 /* The j-th waiter, in order, of the i-th lock (only after hf_inspect()); INVALID past the last. */
 HF_API int hf_list_waiter(const hf_list *list, size_t i, size_t j, struct hf_holder *ret_waiter);
+/* The j-th holder of the i-th lock, 0 being the one in struct hf_lock; INVALID past the last. */
+HF_API int hf_list_holder(const hf_list *list, size_t i, size_t j, struct hf_holder *ret_holder);
 /* Frees; NULL is allowed. Returns NULL. */
 HF_API hf_list *hf_list_free(hf_list *list);
 

@@ -44,22 +44,31 @@ struct hfi_list_lock *hfi_list_add(hf_list *list, const char *name, size_t name_
     lock = &list->lock[list->count++];
     memset(lock, 0, sizeof *lock);
     lock->name = copy;
+    lock->kind = "";
+    lock->available = -1;
     hfi_holder_init(&lock->holder);
     return lock;
 }
 
+static struct hf_holder *add_person(struct hf_holder **array, size_t *count, size_t *room)
+{
+    struct hf_holder *moved = grown(*array, *count, room, sizeof *moved);
+
+    if (!moved)
+        return NULL;
+    *array = moved;
+    hfi_holder_init(&moved[*count]);
+    return &moved[(*count)++];
+}
+
+struct hf_holder *hfi_list_add_holder(struct hfi_list_lock *lock)
+{
+    return add_person(&lock->other, &lock->other_count, &lock->other_room);
+}
+
 struct hf_holder *hfi_list_add_waiter(struct hfi_list_lock *lock)
 {
-    struct hf_holder *array =
-        grown(lock->waiter, lock->waiter_count, &lock->waiter_room, sizeof *array);
-    struct hf_holder *waiter;
-
-    if (!array)
-        return NULL;
-    lock->waiter = array;
-    waiter = &lock->waiter[lock->waiter_count++];
-    hfi_holder_init(waiter);
-    return waiter;
+    return add_person(&lock->waiter, &lock->waiter_count, &lock->waiter_room);
 }
 
 void hfi_holder_init(struct hf_holder *holder)
@@ -115,8 +124,21 @@ int hf_list_get(const hf_list *list, size_t i, struct hf_lock *ret_lock)
     lock.name = list->lock[i].name;
     lock.state = STATES[list->lock[i].state];
     lock.waiters = list->lock[i].waiters;
+    lock.kind = list->lock[i].kind;
     lock.holder = list->lock[i].holder;
+    lock.holders = list->lock[i].holders;
+    lock.available = list->lock[i].available;
     return copy_sized(ret_lock, ret_lock->size, &lock, sizeof lock);
+}
+
+int hf_list_holder(const hf_list *list, size_t i, size_t j, struct hf_holder *ret_holder)
+{
+    const struct hfi_list_lock *lock = list && i < list->count ? &list->lock[i] : NULL;
+
+    if (!lock || lock->state == HFI_LOCK_FREE || j > lock->other_count || !ret_holder)
+        return HF_ERR_INVALID;
+    return copy_sized(ret_holder, ret_holder->size, j == 0 ? &lock->holder : &lock->other[j - 1],
+                      sizeof lock->holder);
 }
 
 int hf_list_waiter(const hf_list *list, size_t i, size_t j, struct hf_holder *ret_waiter)
@@ -133,6 +155,7 @@ hf_list *hf_list_free(hf_list *list)
         return NULL;
     for (size_t i = 0; i < list->count; i++) {
         free(list->lock[i].name);
+        free(list->lock[i].other);
         free(list->lock[i].waiter);
     }
     free(list->lock);

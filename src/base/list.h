@@ -10,7 +10,11 @@ enum hfi_lock_state { HFI_LOCK_FREE, HFI_LOCK_HELD, HFI_LOCK_FOREIGN };
 struct hfi_list_lock {
     char *name;
     enum hfi_lock_state state;
+    const char *kind; /* as in struct hf_lock; static */
     struct hf_holder holder;
+    int64_t holders, available; /* as in struct hf_lock */
+    struct hf_holder *other;    /* holders but the first */
+    size_t other_count, other_room;
     int64_t waiters; /* how many there are; those known one by one are in the array */
     struct hf_holder *waiter;
     size_t waiter_count, waiter_room;
@@ -24,6 +28,9 @@ struct hf_list {
 hf_list *hfi_list_new(void); /* NULL: out of memory */
 /* Appends a lock, all unknown, or NULL: out of memory. Valid until the next append. */
 struct hfi_list_lock *hfi_list_add(hf_list *list, const char *name, size_t name_len);
+/* Appends a further holder, all unknown, or NULL: out of memory. Valid until the next append. Does not count in
+ * `holders`. */
+struct hf_holder *hfi_list_add_holder(struct hfi_list_lock *lock);
 /* Appends a waiter, all unknown, or NULL: out of memory. Valid until the next append. */
 struct hf_holder *hfi_list_add_waiter(struct hfi_list_lock *lock);
 /* "Nothing known" for every member but size. */

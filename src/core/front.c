@@ -159,8 +159,8 @@ void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate
 
     if (wait->watch_in_flight) {
         set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
-    } else if (!wait->watched || wait->watch.kind != answer->kind) {
-        wait->watch.kind = answer->kind;
+    } else if (!wait->watched || wait->watch.topic != answer->topic) {
+        wait->watch.topic = answer->topic;
         submit_watch(engine, now, wait, HFI_OP_WATCH);
         set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
     } else if (wait->wake_pending || !answer->queue) {

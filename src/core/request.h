@@ -33,6 +33,7 @@ enum hfi_op {
     HFI_OP_LIST,     /* struct hfi_query */
     HFI_OP_INSPECT,  /* struct hfi_query */
     HFI_OP_BREAK,    /* struct hfi_query */
+    HFI_OP_OBJECT,   /* struct hfi_object: a semaphore, latch, bucket or map is read or changed */
     HFI_OP_COUNT
 };
 
@@ -53,18 +54,46 @@ struct hfi_request {
  * TRY and RELEASE
  */
 
-/* What is stored under a name, as far as a waiter must know: which channel tells of its release. */
-enum hfi_kind { HFI_KIND_MUTEX, HFI_KIND_READ_WRITE, HFI_KIND_COUNT };
+/* What is asked for under a name. */
+enum hfi_kind {
+    HFI_KIND_MUTEX,   /* one owner */
+    HFI_KIND_SPIN,    /* the same data; its waiters listen to nothing */
+    HFI_KIND_FENCED,  /* the same data; tokens from a counter of its own */
+    HFI_KIND_FAIR,    /* one owner, the waiters in the order in which they came */
+    HFI_KIND_WRITE,   /* one owner, and no reader but itself */
+    HFI_KIND_READ,    /* any number of owners, and no other writer */
+    HFI_KIND_PERMITS, /* `permits` of a number, as a lease */
+    HFI_KIND_SEMAPHORE, /* `permits` of a number, without owner: a grant is no hold, and ends with itself */
+    HFI_KIND_LATCH, /* nothing: granted when a count is zero, or is not there */
+    HFI_KIND_COUNT
+};
+
+/* Where a waiter is told to look again. */
+enum hfi_topic {
+    HFI_TOPIC_LOCK,       /* a lock with one owner was given back */
+    HFI_TOPIC_READ_WRITE, /* a hold of a read-write lock was */
+    HFI_TOPIC_TURN,       /* it is the turn of one owner in the queue of a fair lock */
+    HFI_TOPIC_PERMITS,    /* permits have come back */
+    HFI_TOPIC_LATCH,      /* a count was set, reached zero, or was deleted */
+    HFI_TOPIC_COUNT
+};
 
 enum hfi_verdict {
     HFI_GRANTED, /* TRY: token, tokens */
-    HFI_BUSY,    /* TRY: hint_ns, kind, ticket */
+    HFI_BUSY,    /* TRY: hint_ns, topic, ticket */
     HFI_ALREADY, /* TRY: this owner holds it already (a request was repeated); nothing was changed */
     HFI_RELEASED, /* RELEASE: it was ours; others */
-    HFI_GONE      /* RELEASE: it was not, or no longer, ours */
+    HFI_GONE      /* RELEASE: it was not, or no longer, ours. TRY of a latch: it was deleted */
 };
 
-/* A lock given to an owner, as the store sees it. The owner's text is "<client id>:<owner>". */
+/*
+ * A lock given to an owner, as the store sees it. The owner's text is "<client id>:<owner>".
+ *   SEMAPHORE: RELEASE takes back a TRY whose outcome is not known, and only that: GONE when it was not
+ *              executed. Permits that were granted are given back by an object's operation.
+ *   LATCH:     there is no RELEASE.
+ *   FAIR:      RELEASE also gives up the owner's place in the queue.
+ *   WRITE:     a ticket says that readers are kept waiting for us (`prefer`).
+ */
 struct hfi_lease {
     struct hfi_request request; /* TRY, then RELEASE; first member */
     const char *name;
@@ -76,11 +105,15 @@ struct hfi_lease {
     uint32_t tokens; /* TRY: how many are wanted; answer: how many there are, at least 1 */
     uint32_t
         others; /* answer of RELEASE: waiting processes told, this one included where it watches */
+    uint32_t permits; /* PERMITS, SEMAPHORE: how many; else 0 */
+    uint32_t wait_ms; /* TRY of a fair lock: how long its place in the queue is wanted; 0: no end */
     uint16_t name_len;
-    uint8_t verdict; /* enum hfi_verdict */
     uint8_t kind;    /* enum hfi_kind */
+    uint8_t verdict; /* enum hfi_verdict */
+    uint8_t topic;   /* answer of TRY: enum hfi_topic */
     bool queue;      /* TRY: leave a ticket when busy, if the store has a queue */
     bool ticket;     /* answer of TRY: there is a ticket; LEAVE gives it up */
+    bool prefer;     /* TRY of a writer that waits: new readers are to wait for it */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -96,6 +129,7 @@ struct hfi_renewal_item {
     bool kept;               /* answer: still this owner's, and renewed */
 };
 
+/* All items are of one kind; mutex, spin, fenced and fair count as one. */
 struct hfi_renewal {
     struct hfi_request request; /* first member */
     size_t count;
@@ -112,9 +146,14 @@ struct hfi_renewal {
 struct hfi_watch {
     struct hfi_request request; /* first member */
     const char *name;
+    uint64_t
+        owner; /* TURN: whose; LEAVE of a fair lock: whose place. They may change with a new WATCH */
+    uint32_t wait_ms; /* LEAVE of a fair lock: as in the lease */
     uint16_t name_len;
-    uint8_t kind;                  /* enum hfi_kind: whose channel; may change with a new WATCH */
-    bool woken;                    /* the store's: it is in the list of woken ones */
+    uint8_t topic; /* enum hfi_topic; may change with a new WATCH */
+    uint8_t kind;  /* enum hfi_kind of the gate */
+    bool deleted;  /* the store's: LATCH: the last message may mean that it was deleted */
+    bool woken;    /* the store's: it is in the list of woken ones */
     struct hfi_watch *prev, *next; /* the store's */
     struct hfi_watch *next_woken;  /* the store's */
     void *store_data;              /* the store's; NULL at first */
@@ -132,6 +171,9 @@ struct hfi_announcement_item {
     uint16_t name_len;
     bool held;
     bool watching; /* listens for wake-ups, waiting or not */
+    uint8_t kind;  /* enum hfi_kind */
+    uint32_t
+        holds; /* how many of this kind (READ, PERMITS); the members below are the oldest one's */
     uint32_t waiters;
     uint64_t owner; /* if held */
     uint64_t token;
@@ -152,6 +194,7 @@ struct hfi_announcement {
  * LIST, INSPECT, BREAK: for people
  */
 
+/* (BREAK of one of many holders removes that one.) */
 struct hf_list;
 
 struct hfi_query {
@@ -160,6 +203,74 @@ struct hfi_query {
     const char *owner;          /* BREAK: whom to remove */
     struct hf_list *list;       /* LIST, INSPECT: the store appends to it (base/list.h) */
     uint64_t cursor;            /* LIST: 0 at first; 0 again when there is no more */
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * OBJECT: one step, which never waits
+ */
+
+enum hfi_verb {
+    HFI_SEMAPHORE_SET,       /* number: permits, unless there are some; ttl_ms may be 0. EXISTS */
+    HFI_SEMAPHORE_RELEASE,   /* number: how many come back; makes it if there is none */
+    HFI_SEMAPHORE_RETURN,    /* the same, but NOT_FOUND if there is none */
+    HFI_SEMAPHORE_ADD,       /* number: more, or fewer */
+    HFI_SEMAPHORE_DRAIN,     /* answer: number taken */
+    HFI_SEMAPHORE_AVAILABLE, /* answer: number */
+    HFI_SEMAPHORE_DELETE,    /* NOT_FOUND */
+    HFI_PERMITS_SET,         /* number: the total, unless there is one. EXISTS */
+    HFI_PERMITS_RESIZE,      /* number: the new total */
+    HFI_PERMITS_ADD,         /* number: more, or fewer */
+    HFI_PERMITS_COUNT,       /* answer: number: available; number2: taken */
+    HFI_PERMITS_DELETE,      /* NOT_FOUND */
+    HFI_LATCH_SET,           /* number: the count, unless there is one. EXISTS */
+    HFI_LATCH_DOWN,          /* answer: number: what is left */
+    HFI_LATCH_GET,           /* answer: number */
+    HFI_LATCH_DELETE,        /* wakes the waiters. NOT_FOUND */
+    HFI_BUCKET_GET,          /* answer: data. NOT_FOUND */
+    HFI_BUCKET_SET,          /* value, ttl_ms, token */
+    HFI_BUCKET_SET_ABSENT,   /* likewise. EXISTS */
+    HFI_BUCKET_COMPARE_SET,  /* likewise, if it is `expected` (NULL: is absent). CHANGED */
+    HFI_BUCKET_SWAP,         /* likewise; answer: data as it was, found */
+    HFI_BUCKET_TTL,          /* answer: number: ms, or -1. NOT_FOUND */
+    HFI_BUCKET_DELETE,       /* token. NOT_FOUND */
+    HFI_MAP_PUT,             /* key, value, token; answer: data as it was, found */
+    HFI_MAP_PUT_ABSENT,      /* likewise. EXISTS */
+    HFI_MAP_GET,             /* key; answer: data. NOT_FOUND */
+    HFI_MAP_REMOVE,          /* key, token; answer: data as it was. NOT_FOUND */
+    HFI_MAP_SIZE,            /* answer: number */
+    HFI_STAMP_SET,           /* ttl_ms: a note that something was done, forgotten after so long */
+    HFI_STAMP_GET,           /* answer: number: ms since it was made; number2: ms left. NOT_FOUND */
+    HFI_STAMP_DELETE,        /* NOT_FOUND */
+    HFI_VERB_COUNT
+};
+
+struct hfi_bytes {
+    const char *at; /* NULL: none */
+    size_t len;
+};
+
+/*
+ * NOT_DONE with the error named above is a definite answer. What changes a number is repeatable: `number`
+ * counts once, however often the same `serial` of this client is executed, as long as the store remembers it
+ * (HFI_SERIAL_MS). A token that is not 0 guards a value: the change is refused with STALE when a larger one
+ * was used before for the same object, and remembered else.
+ */
+#define HFI_SERIAL_MS (60 * 1000)
+
+struct hfi_object {
+    struct hfi_request request; /* first member */
+    const char *name;
+    uint16_t name_len;
+    uint8_t verb;    /* enum hfi_verb */
+    uint64_t serial; /* of this request and its repetitions; drawn with the owners' numbers */
+    int64_t number;  /* in and out */
+    int64_t number2; /* out */
+    int64_t ttl_ms;  /* 0: none */
+    uint64_t token;  /* 0: no guard */
+    struct hfi_bytes key, value, expected;
+    bool found; /* out */
+    char *data; /* out: allocated by the store, with a NUL behind; the host's to free */
+    size_t data_len;
 };
 
 /* The list itself as a request's container, for those whose first member it is. */
@@ -186,6 +297,11 @@ static inline struct hfi_announcement *hfi_request_announcement(struct hfi_reque
 static inline struct hfi_query *hfi_request_query(struct hfi_request *request)
 {
     return (struct hfi_query *)request;
+}
+
+static inline struct hfi_object *hfi_request_object(struct hfi_request *request)
+{
+    return (struct hfi_object *)request;
 }
 
 /* Writes the answer's fate. The answer members must be filled before. */

@@ -9,6 +9,10 @@
  * What a store promises the core
  *   - try is idempotent for an owner: repeated, it changes nothing and says HFI_ALREADY;
  *   - release is repeatable, removes only its own owner, and wakes whoever should look next;
+ *   - exclusive and shared kinds of one name keep each other out; a try that is busy says which topic tells
+ *     of the release of what is in its way;
+ *   - an owner that has a name for writing gets it for reading too, under the same owner id, and the other
+ *     way it is busy;
  *   - requests take effect in the order in which they were submitted, as long as none ends UNKNOWN;
  *   - after UNKNOWN, what was submitted before it cannot take effect any more once a later request is
  *     DONE (the store ends the old connection first), or the store's page says when it still can;
@@ -46,8 +50,13 @@ struct hfi_store_class;
 struct hfi_store {
     const struct hfi_store_class *class_;
     struct hfi_trace trace;
+    uint32_t kinds;              /* which of enum hfi_kind it has, a bit each */
+    uint64_t verbs;              /* which of enum hfi_verb */
     char detail[HFI_DETAIL_MAX]; /* one line: what was wrong with the last request that failed */
 };
+
+#define HFI_KIND_BIT(kind) (UINT32_C(1) << (kind))
+#define HFI_VERB_BIT(verb) (UINT64_C(1) << (verb))
 
 /* ------------------------------------------------------------------------------------------------
  * Wire stores. All calls come under the client's lock and do not block; time is given.

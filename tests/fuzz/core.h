@@ -124,7 +124,7 @@ struct conn {
     bool mute;     /* answers nothing any more */
     bool forsaken; /* the client gave up on an answer: nothing more is to come from it */
     bool wild;     /* has said what makes no sense: what it says next may be taken for anything */
-    bool listens[NAMES][HFI_KIND_COUNT], listens_control;
+    bool listens[NAMES][HFI_TOPIC_COUNT], listens_control;
     struct stream stream;
     hfi_time begun_ns; /* when the first byte of the command that is not yet whole left */
     struct order *orders;
@@ -143,7 +143,7 @@ struct lock {
     bool late;         /* our TRY was executed when its connection was gone */
     uint64_t promised; /* the largest token that an acquire returned */
     /* core->count when that last was: TRY left, a wake-up came, WATCH was done, the server confirmed */
-    uint64_t tried, woken, watched, confirmed[HFI_KIND_COUNT];
+    uint64_t tried, woken, watched, confirmed[HFI_TOPIC_COUNT];
 };
 
 struct core {

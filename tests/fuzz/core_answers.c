@@ -89,7 +89,7 @@ static void finish_watch(struct core *core, const struct hfi_watch *watch)
     const struct conn *conn = &core->conn[HFI_REDIS_WAKEUPS];
     int name = core_name(watch->name);
 
-    MUST(core->lied || (conn->up && conn->listens[name][watch->kind]));
+    MUST(core->lied || (conn->up && conn->listens[name][watch->topic]));
     core->lock[name].watched = ++core->count;
 }
 

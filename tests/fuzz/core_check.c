@@ -65,7 +65,7 @@ static void check_sleep(const struct core *core, const struct hfi_wait *wait)
         return;
     MUST(wait->watched && !wait->watch_in_flight);
     MUST(lock->tried > lock->woken && lock->tried > lock->watched);
-    MUST(core->lied || lock->tried > lock->confirmed[wait->watch.kind]);
+    MUST(core->lied || lock->tried > lock->confirmed[wait->watch.topic]);
 }
 
 /* With waiters and no hold, something will come by itself that leads to a try, and within the poll cap. */
@@ -219,6 +219,6 @@ void check_rest(struct core *core)
     for (int i = 0; i < NAMES; i++)
         MUST(core->lock[i].holder != OURS);
     for (int i = 0; i < NAMES; i++)
-        for (int kind = 0; kind < HFI_KIND_COUNT; kind++)
+        for (int kind = 0; kind < HFI_TOPIC_COUNT; kind++)
             MUST(!core->conn[HFI_REDIS_WAKEUPS].listens[i][kind]);
 }

@@ -52,7 +52,7 @@ static void execute_try(struct core *core, struct conn *conn, const struct order
 }
 
 /* To the client, if it listens; how many were told. */
-static unsigned publish(struct core *core, int name, enum hfi_kind kind)
+static unsigned publish(struct core *core, int name, enum hfi_topic kind)
 {
     struct conn *conn = &core->conn[HFI_REDIS_WAKEUPS];
     char channel[HFI_CHANNEL_MAX];
@@ -94,7 +94,7 @@ static void execute_release(struct core *core, struct conn *conn, const struct o
         return;
     }
     lock->holder = NOBODY;
-    others += publish(core, item->name, HFI_KIND_MUTEX);
+    others += publish(core, item->name, HFI_TOPIC_LOCK);
     server_say(conn, ":%u\r\n", others);
 }
 
@@ -131,7 +131,7 @@ static void execute_subscription(struct core *core, struct conn *conn, const str
         conn->listens_control = on;
     } else {
         const char *name = CORE_NAMES[order->name];
-        size_t len = hfi_channel_name(channel, name, strlen(name), (enum hfi_kind)order->kind_of);
+        size_t len = hfi_channel_name(channel, name, strlen(name), (enum hfi_topic)order->kind_of);
 
         channel[len] = '\0';
         conn->listens[order->name][order->kind_of] = on;
@@ -256,11 +256,11 @@ void model_stranger(struct core *core)
         lock->expires_ns = core->now + (how < 4 ? 200 * HFI_MSEC : 20 * HFI_SEC);
     } else if (lock->holder == STRANGER) {
         lock->holder = NOBODY;
-        publish(core, name, lock->read_write ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX);
+        publish(core, name, lock->read_write ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK);
     } else if (how == 7) {
         lock->holder = NOBODY;
         lock->tampered = true;
-        publish(core, name, HFI_KIND_MUTEX);
+        publish(core, name, HFI_TOPIC_LOCK);
         tell_control(core);
     }
 }

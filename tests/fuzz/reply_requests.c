@@ -157,7 +157,7 @@ void requests_watch(struct requests *requests, struct input *input, hfi_time now
     if (requests->pending[number])
         return;
     if (op == HFI_OP_WATCH)
-        watch->kind = (uint8_t)input_below(input, HFI_KIND_COUNT);
+        watch->topic = (uint8_t)input_below(input, HFI_TOPIC_COUNT);
     requests->pending[number] = true;
     submit(requests, &watch->request, op, now);
 }
@@ -175,7 +175,7 @@ static void judge_lease(const struct hfi_lease *lease, uint32_t wanted)
     MUST(lease->verdict == HFI_GRANTED || lease->verdict == HFI_BUSY ||
          lease->verdict == HFI_ALREADY);
     if (lease->verdict == HFI_BUSY)
-        MUST(lease->kind < HFI_KIND_COUNT && !lease->ticket);
+        MUST(lease->topic < HFI_TOPIC_COUNT && !lease->ticket);
     if (lease->verdict != HFI_GRANTED)
         return;
     MUST(lease->tokens >= 1 && lease->tokens <= wanted);

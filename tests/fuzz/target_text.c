@@ -291,8 +291,8 @@ static void check_keys(const char *name, size_t len)
 
     if (hfi_name_check(name, len) != HF_OK)
         return;
-    for (int kind = 0; kind < HFI_KIND_COUNT; kind++)
-        MUST(hfi_channel_name(channel, name, len, (enum hfi_kind)kind) <= sizeof channel);
+    for (int kind = 0; kind < HFI_TOPIC_COUNT; kind++)
+        MUST(hfi_channel_name(channel, name, len, (enum hfi_topic)kind) <= sizeof channel);
     if (tags.origin == 0)
         hfi_tags_init(&tags);
     slot = hfi_slot(name, len);

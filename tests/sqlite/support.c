@@ -215,7 +215,7 @@ static void do_line(struct client *client, struct hfi_watch *watch, const char *
 
 void do_leave(struct client *client, const char *name)
 {
-    struct hfi_watch watch = { .kind = HFI_KIND_MUTEX };
+    struct hfi_watch watch = { .topic = HFI_TOPIC_LOCK };
 
     do_line(client, &watch, name, HFI_OP_LEAVE);
 }

@@ -101,7 +101,7 @@ static void note_request(struct stage *stage, struct hfi_request *request)
         }
         break;
     case HFI_OP_WATCH:
-        note(stage, "watch %s%s", watch->name, watch->kind == HFI_KIND_READ_WRITE ? " rw" : "");
+        note(stage, "watch %s%s", watch->name, watch->topic == HFI_TOPIC_READ_WRITE ? " rw" : "");
         break;
     case HFI_OP_UNWATCH:
         note(stage, "unwatch %s", watch->name);
@@ -415,29 +415,29 @@ void granted(struct stage *stage, const char *which, uint64_t token, uint32_t to
     answer(stage, &lease->request, HFI_DONE, HF_OK);
 }
 
-static void busy_as(struct stage *stage, const char *which, hfi_time hint_ms, enum hfi_kind kind,
+static void busy_as(struct stage *stage, const char *which, hfi_time hint_ms, enum hfi_topic kind,
                     bool ticket)
 {
     struct hfi_lease *lease = hfi_request_lease(take_out(stage, which));
 
     lease->verdict = HFI_BUSY;
     lease->hint_ns = hint_ms * HFI_MSEC;
-    lease->kind = (uint8_t)kind;
+    lease->topic = (uint8_t)kind;
     lease->ticket = ticket;
     answer(stage, &lease->request, HFI_DONE, HF_OK);
 }
 
 void busy(struct stage *stage, const char *which, hfi_time hint_ms)
 {
-    busy_as(stage, which, hint_ms, HFI_KIND_MUTEX, false);
+    busy_as(stage, which, hint_ms, HFI_TOPIC_LOCK, false);
 }
 
 void busy_with_ticket(struct stage *stage, const char *which, hfi_time hint_ms)
 {
-    busy_as(stage, which, hint_ms, HFI_KIND_MUTEX, true);
+    busy_as(stage, which, hint_ms, HFI_TOPIC_LOCK, true);
 }
 
-void busy_kind(struct stage *stage, const char *which, enum hfi_kind kind)
+void busy_kind(struct stage *stage, const char *which, enum hfi_topic kind)
 {
     busy_as(stage, which, 30000, kind, false);
 }

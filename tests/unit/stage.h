@@ -90,7 +90,7 @@ void step(struct stage *stage, const struct hfi_input *input);
 void granted(struct stage *stage, const char *which, uint64_t token, uint32_t tokens);
 void busy(struct stage *stage, const char *which, hfi_time hint_ms);
 void busy_with_ticket(struct stage *stage, const char *which, hfi_time hint_ms);
-void busy_kind(struct stage *stage, const char *which, enum hfi_kind kind);
+void busy_kind(struct stage *stage, const char *which, enum hfi_topic kind);
 void already(struct stage *stage, const char *which);
 void released(struct stage *stage, const char *which, uint32_t others);
 void gone(struct stage *stage, const char *which);

@@ -209,12 +209,12 @@ static void the_kind_of_lock_changes(void **state)
     busy(&s, "try L#1", 30000);
     done(&s, "watch L");
     hush(&s);
-    busy_kind(&s, "try L#1", HFI_KIND_READ_WRITE);
+    busy_kind(&s, "try L#1", HFI_TOPIC_READ_WRITE);
     expect(&s, "L#1 TRYING -> IDLE\n"
                "watch L rw\n");
     done(&s, "watch L rw");
     hush(&s);
-    busy_kind(&s, "try L#1", HFI_KIND_READ_WRITE);
+    busy_kind(&s, "try L#1", HFI_TOPIC_READ_WRITE);
     expect(&s, "L#1 TRYING -> IDLE\n");
     expect_tick(&s, 750, 1000);
 }

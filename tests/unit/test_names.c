@@ -4,7 +4,7 @@
 
 #include "store/redis/names.h"
 
-static void check_channel(const char *name, enum hfi_kind kind, const char *expected)
+static void check_channel(const char *name, enum hfi_topic kind, const char *expected)
 {
     char *to = malloc(HFI_CHANNEL_MAX);
     size_t len = hfi_channel_name(to, name, strlen(name), kind);
@@ -18,15 +18,15 @@ static void check_channel(const char *name, enum hfi_kind kind, const char *expe
 static void channels_are_redissons(void **state)
 {
     (void)state;
-    check_channel("order", HFI_KIND_MUTEX, "redisson_lock__channel:{order}");
-    check_channel("order", HFI_KIND_READ_WRITE, "redisson_rwlock:{order}");
-    check_channel("foo{t}", HFI_KIND_MUTEX, "redisson_lock__channel:foo{t}");
-    check_channel("foo{t}", HFI_KIND_READ_WRITE, "redisson_rwlock:foo{t}");
-    check_channel("a{b", HFI_KIND_MUTEX, "redisson_lock__channel:a{b");
-    check_channel("a}b", HFI_KIND_MUTEX, "redisson_lock__channel:{a}b}");
-    check_channel("{}", HFI_KIND_MUTEX, "redisson_lock__channel:{}");
-    check_channel("{test}:abc:key", HFI_KIND_MUTEX, "redisson_lock__channel:{test}:abc:key");
-    check_channel("\xc3\xa9:x", HFI_KIND_MUTEX, "redisson_lock__channel:{\xc3\xa9:x}");
+    check_channel("order", HFI_TOPIC_LOCK, "redisson_lock__channel:{order}");
+    check_channel("order", HFI_TOPIC_READ_WRITE, "redisson_rwlock:{order}");
+    check_channel("foo{t}", HFI_TOPIC_LOCK, "redisson_lock__channel:foo{t}");
+    check_channel("foo{t}", HFI_TOPIC_READ_WRITE, "redisson_rwlock:foo{t}");
+    check_channel("a{b", HFI_TOPIC_LOCK, "redisson_lock__channel:a{b");
+    check_channel("a}b", HFI_TOPIC_LOCK, "redisson_lock__channel:{a}b}");
+    check_channel("{}", HFI_TOPIC_LOCK, "redisson_lock__channel:{}");
+    check_channel("{test}:abc:key", HFI_TOPIC_LOCK, "redisson_lock__channel:{test}:abc:key");
+    check_channel("\xc3\xa9:x", HFI_TOPIC_LOCK, "redisson_lock__channel:{\xc3\xa9:x}");
 }
 
 /* The longest name fits into the longest channel, and the length counts, not a NUL. */
@@ -38,12 +38,12 @@ static void channels_of_the_longest_name(void **state)
 
     (void)state;
     memset(name, 'n', HF_NAME_MAX);
-    len = hfi_channel_name(to, name, HF_NAME_MAX, HFI_KIND_MUTEX);
+    len = hfi_channel_name(to, name, HF_NAME_MAX, HFI_TOPIC_LOCK);
     assert_int_equal(len, sizeof HEAD - 1 + HF_NAME_MAX + 1);
     assert_true(len <= HFI_CHANNEL_MAX);
     assert_memory_equal(to, HEAD, sizeof HEAD - 1);
     assert_int_equal(to[len - 1], '}');
-    len = hfi_channel_name(to, name, 3, HFI_KIND_MUTEX);
+    len = hfi_channel_name(to, name, 3, HFI_TOPIC_LOCK);
     assert_memory_equal(to, "redisson_lock__channel:{nnn}", len);
     free(name);
     free(to);

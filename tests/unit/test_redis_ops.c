@@ -147,7 +147,7 @@ struct try_case {
     uint64_t token;
     uint32_t tokens;
     hfi_time hint_ms;
-    enum hfi_kind kind;
+    enum hfi_topic kind;
 };
 
 static const struct try_case TRIES[] = {
@@ -156,8 +156,9 @@ static const struct try_case TRIES[] = {
     { "*3\r\n:1\r\n:7\r\n:8\r\n", HFI_DONE, HF_OK, HFI_GRANTED, 7, 8, 0, 0 },
     { "*3\r\n:1\r\n:9007199254740991\r\n:1\r\n", HFI_DONE, HF_OK, HFI_GRANTED, 9007199254740991, 1,
       0, 0 },
-    { "*3\r\n:0\r\n:29500\r\n:0\r\n", HFI_DONE, HF_OK, HFI_BUSY, 0, 0, 29500, HFI_KIND_MUTEX },
-    { "*3\r\n:0\r\n:29500\r\n:1\r\n", HFI_DONE, HF_OK, HFI_BUSY, 0, 0, 29500, HFI_KIND_READ_WRITE },
+    { "*3\r\n:0\r\n:29500\r\n:0\r\n", HFI_DONE, HF_OK, HFI_BUSY, 0, 0, 29500, HFI_TOPIC_LOCK },
+    { "*3\r\n:0\r\n:29500\r\n:1\r\n", HFI_DONE, HF_OK, HFI_BUSY, 0, 0, 29500,
+      HFI_TOPIC_READ_WRITE },
     { "*1\r\n:2\r\n", HFI_DONE, HF_OK, HFI_ALREADY, 0, 0, 0, 0 },
     { "-OOM command not allowed when used memory > 'maxmemory'.\r\n", HFI_NOT_DONE,
       HF_ERR_STORE_FULL, 0, 0, 0, 0, 0 },
@@ -246,7 +247,7 @@ static void check_try(const struct try_case *expected, size_t cut)
         assert_int_equal(lease->tokens, expected->tokens);
     } else if (expected->verdict == HFI_BUSY) {
         assert_int_equal(lease->hint_ns, expected->hint_ms * HFI_MSEC);
-        assert_int_equal(lease->kind, expected->kind);
+        assert_int_equal(lease->topic, expected->kind);
         assert_false(lease->ticket);
     }
 }

@@ -307,7 +307,7 @@ static void the_kind_changes(void **state)
     struct hfi_watch *l = watching("L", CHANNEL("L"));
 
     (void)state;
-    l->kind = HFI_KIND_READ_WRITE;
+    l->topic = HFI_TOPIC_READ_WRITE;
     wire_submit(&w, &l->request, HFI_OP_WATCH);
     wire_nothing_finished(&w);
     assert_non_null(strstr(wire_commands(&w, WAKEUPS), "SUBSCRIBE redisson_rwlock:{L}\n"));

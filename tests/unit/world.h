@@ -49,7 +49,7 @@ struct deed {
 
 struct verdict {
     uint8_t said; /* enum hfi_verdict */
-    uint8_t kind;
+    uint8_t topic;
     bool ticket, forgotten;
     hfi_time hint_ns;
     uint64_t token;

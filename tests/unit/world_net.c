@@ -119,7 +119,7 @@ static void write_lease(struct world *world, struct process *process, struct par
     const struct verdict *verdict = &parcel->verdict;
 
     lease->verdict = verdict->said;
-    lease->kind = verdict->kind;
+    lease->topic = verdict->topic;
     lease->hint_ns = verdict->hint_ns;
     lease->ticket = verdict->ticket;
     lease->others = verdict->others;

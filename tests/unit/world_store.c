@@ -79,7 +79,7 @@ static void be_busy(struct world *world, const struct deed *deed, struct verdict
     struct truth *truth = &world->truth[deed->name];
 
     verdict->said = HFI_BUSY;
-    verdict->kind = chance(world, 20) ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+    verdict->topic = chance(world, 20) ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
     verdict->hint_ns =
         truth->holder == NOBODY ? HFI_SEC : hfi_time_until(world->now, truth->expires_ns);
     truth->held_ns = world->now;

@@ -51,7 +51,7 @@ static void channel(struct hfi_resp *resp, const char *name, size_t len)
 {
     char text[HFI_CHANNEL_MAX];
 
-    hfi_resp_bytes(resp, text, hfi_channel_name(text, name, len, HFI_KIND_MUTEX));
+    hfi_resp_bytes(resp, text, hfi_channel_name(text, name, len, HFI_TOPIC_LOCK));
 }
 
 static void encode_try(struct hfi_redis *redis, struct hfi_resp *resp,

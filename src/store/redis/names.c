@@ -20,17 +20,20 @@
 #define TAG_BITS    (TAG_LENGTH * LETTER_BITS)
 #define LETTER_BASE 'h' /* 0x68: the eight letters h … o */
 
-static const char *const CHANNEL_PREFIX[HFI_KIND_COUNT] = {
-    [HFI_KIND_MUTEX] = "redisson_lock__channel",
-    [HFI_KIND_READ_WRITE] = "redisson_rwlock",
+static const char *const CHANNEL_PREFIX[HFI_TOPIC_COUNT] = {
+    [HFI_TOPIC_LOCK] = "redisson_lock__channel",
+    [HFI_TOPIC_READ_WRITE] = "redisson_rwlock",
+    [HFI_TOPIC_TURN] = "redisson_lock__channel",
+    [HFI_TOPIC_PERMITS] = "redisson_sc",
+    [HFI_TOPIC_LATCH] = "redisson_countdownlatch__channel__",
 };
 
-size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_kind kind)
+size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic)
 {
-    size_t n = strlen(CHANNEL_PREFIX[kind]);
+    size_t n = strlen(CHANNEL_PREFIX[topic]);
     bool tagged = memchr(name, '{', len) != NULL;
 
-    memcpy(to, CHANNEL_PREFIX[kind], n);
+    memcpy(to, CHANNEL_PREFIX[topic], n);
     to[n++] = ':';
     if (!tagged)
         to[n++] = '{';

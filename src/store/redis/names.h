@@ -13,7 +13,7 @@
 #define HFI_CLIENT_PREFIX "holdfast:client:" /* registry key, and the channel of the same name */
 
 /* The channel that tells of releases of a lock. Returns its length; no NUL is written. */
-size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_kind kind);
+size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic);
 
 /* The cluster's hash slot of a key: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384. */
 uint16_t hfi_slot(const char *key, size_t len);

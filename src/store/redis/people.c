@@ -127,7 +127,7 @@ static void encode_numsub(struct hfi_resp *resp, const struct hfi_job *job)
     hfi_resp_text(resp, "NUMSUB");
     for (size_t i = job->found_at; i < job->found_count; i++) {
         const struct hfi_found *found = &job->found[i];
-        enum hfi_kind kind = found->foreign ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+        enum hfi_topic kind = found->foreign ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
 
         hfi_resp_bytes(resp, channel,
                        hfi_channel_name(channel, found->name->bytes, found->name->len, kind));

@@ -74,7 +74,7 @@ static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const r
         lease->tokens = (uint32_t)b;
     } else {
         lease->hint_ns = hint(a);
-        lease->kind = b ? HFI_KIND_READ_WRITE : HFI_KIND_MUTEX;
+        lease->topic = b ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
     }
     done(redis, &lease->request);
 }

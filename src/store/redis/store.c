@@ -267,6 +267,7 @@ static int open_redis(const char *scheme, const char *rest, const struct hfi_sto
         return error;
     }
     redis->store.class_ = &CLASS;
+    redis->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
     redis->store.trace = config->trace;
     redis->identity = config->identity;
     redis->op_timeout_ns = config->op_timeout_ns;

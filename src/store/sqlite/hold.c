@@ -52,7 +52,7 @@ static int busy(struct hfi_sqlite *s, hfi_time now, hfi_time until, struct hfi_l
     int changes;
 
     lease->verdict = HFI_BUSY;
-    lease->kind = HFI_KIND_MUTEX;
+    lease->topic = HFI_TOPIC_LOCK;
     lease->hint_ns = hfi_time_until(now, until);
     lease->ticket = false;
     if (!lease->queue)

@@ -303,6 +303,7 @@ static struct hfi_sqlite *make(const struct hfi_store_config *config)
     if (!s)
         return NULL;
     s->store.class_ = &CLASS;
+    s->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
     s->store.trace = config->trace;
     s->identity = config->identity;
     s->op_timeout_ns = config->op_timeout_ns ? config->op_timeout_ns : HFI_SQLITE_TIMEOUT;
