@@ -69,6 +69,12 @@ chaos: ## kill, stop and cut off real processes on real servers, and check what 
 	@build/dev/bin/chaos all
 	@build/dev/bin/chaos broken
 
+.PHONY: interop
+interop: ## run beside the real Redisson, two versions of it (Java 17, Maven); LONG=1: counters for 30 s
+	@scripts/deps.sh build test
+	@scripts/build.sh dev
+	@tests/interop/run -t $(if $(LONG),30,5) $(KINDS) || [ $$? -eq 77 ]
+
 .PHONY: models
 models: ## prove the models of leases, late packets and waiters with Spin, and that their mutants fail
 	@scripts/deps.sh build models

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench peers
-# lint fuzz models.
+# lint fuzz models interop.
 #
 # What is there is recognised by itself (a tool in PATH, a header), wherever it came from, so this is quick
 # and does nothing when nothing is missing. What is missing comes from the distribution by apt-get, as root
@@ -129,8 +129,12 @@ need_set()
     models)
         need spin tool spin
         ;;
+    interop)
+        need openjdk-17-jdk-headless tool javac
+        need maven tool mvn
+        ;;
     *)
-        die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models"
+        die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models, interop"
         ;;
     esac
 }
@@ -215,7 +219,7 @@ service_off()
 
 missing=""
 wanted=""
-[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench peers lint fuzz models)"
+[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench peers lint fuzz models interop)"
 for set in "$@"; do
     need_set "$set"
 done

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interop_player PORT TTL_MS: does what it is told on its standard input, one line a command ("THREAD KIND
+ * VERB ARGUMENT..."), each on a thread of that name, and says on its standard output what came of it
+ * ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"). It first says "- ok client=ID". It ends at once, and
+ * leaves its locks to their ttl, when its input does.
+ *
+ * Invariant: a thread has at most one command at a time; the next one waits until it is done.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interop/player.h"
+
+/* A waiter is woken or it sleeps until the holder's lease ends: it does not look in between. */
+#define POLL_MS (10 * 60 * 1000)
+#define THREADS 16 /* of one player */
+
+static const struct {
+    const char *name;
+    player_kind *act;
+} kinds[] = {
+    { "mutex", player_mutex },
+};
+
+struct actor {
+    char name[32];
+    struct player_thread self;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool has_line;
+    char line[PLAYER_LINE];
+};
+
+static struct player player;
+static struct actor actors[THREADS];
+static size_t actor_count;
+
+uint64_t player_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One write for one line: threads do not mix theirs. */
+static void say(const char *name, const char *what)
+{
+    char line[PLAYER_LINE + 64];
+    int len = snprintf(line, sizeof line, "%s %s\n", name, what);
+
+    if (write(STDOUT_FILENO, line, (size_t)len) != len)
+        _exit(1);
+}
+
+static void act(struct actor *actor, char *line)
+{
+    char *word[PLAYER_WORDS], answer[PLAYER_LINE] = "error no such kind", *rest = NULL;
+    size_t words = 0;
+
+    for (char *at = strtok_r(line, " ", &rest); at && words < PLAYER_WORDS;
+         at = strtok_r(NULL, " ", &rest))
+        word[words++] = at;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && words >= 3; i++)
+        if (strcmp(word[0], kinds[i].name) == 0)
+            kinds[i].act(&actor->self, word + 1, words - 1, answer, sizeof answer);
+    say(actor->name, answer);
+}
+
+static void *play(void *arg)
+{
+    struct actor *actor = arg;
+    char line[PLAYER_LINE];
+
+    for (;;) {
+        pthread_mutex_lock(&actor->mutex);
+        while (!actor->has_line)
+            pthread_cond_wait(&actor->changed, &actor->mutex);
+        memcpy(line, actor->line, sizeof line);
+        actor->has_line = false;
+        pthread_cond_broadcast(&actor->changed);
+        pthread_mutex_unlock(&actor->mutex);
+        act(actor, line);
+    }
+    return NULL;
+}
+
+static struct actor *actor_of(const char *name)
+{
+    struct actor *actor;
+
+    for (size_t i = 0; i < actor_count; i++)
+        if (strcmp(actors[i].name, name) == 0)
+            return &actors[i];
+    if (actor_count == THREADS)
+        return NULL;
+    actor = &actors[actor_count++];
+    snprintf(actor->name, sizeof actor->name, "%s", name);
+    actor->self.player = &player;
+    pthread_mutex_init(&actor->mutex, NULL);
+    pthread_cond_init(&actor->changed, NULL);
+    return pthread_create(&actor->thread, NULL, play, actor) == 0 ? actor : NULL;
+}
+
+static void hand_over(struct actor *actor, const char *line)
+{
+    pthread_mutex_lock(&actor->mutex);
+    while (actor->has_line)
+        pthread_cond_wait(&actor->changed, &actor->mutex);
+    snprintf(actor->line, sizeof actor->line, "%s", line);
+    actor->has_line = true;
+    pthread_cond_broadcast(&actor->changed);
+    pthread_mutex_unlock(&actor->mutex);
+}
+
+/* "THREAD KIND VERB ARGUMENT..." */
+static int read_commands(void)
+{
+    char line[PLAYER_LINE], name[32];
+
+    while (fgets(line, sizeof line, stdin)) {
+        struct actor *actor;
+        int after = 0;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%31s %n", name, &after) != 1)
+            continue;
+        actor = actor_of(name);
+        if (!actor)
+            return 1;
+        hand_over(actor, line + after);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    char uri[64], hello[128];
+
+    if (argc != 3) {
+        fprintf(stderr, "usage: interop_player PORT TTL_MS\n");
+        return 64;
+    }
+    player.port = atoi(argv[1]);
+    player.ttl_ms = atoll(argv[2]);
+    snprintf(uri, sizeof uri, "redis://127.0.0.1:%d", player.port);
+    if (hf_open(uri, HF_CLIENT(.poll_ms = POLL_MS), &player.client) != HF_OK) {
+        fprintf(stderr, "interop_player: %s\n", hf_last_error());
+        return 1;
+    }
+    snprintf(hello, sizeof hello, "ok client=%s", hf_client_id(player.client));
+    say("-", hello);
+    _exit(read_commands());
+}

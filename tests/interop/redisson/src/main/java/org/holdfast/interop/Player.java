@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package org.holdfast.interop;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * The Java side of the interop tests. It does what it is told on its standard input, one line a command
+ * ("THREAD KIND VERB ARGUMENT..."), each on a thread of that name, and says on its standard output what
+ * came of it ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"), one line a command. It first says
+ * "- ok client=ID". It ends at once, and leaves its locks to their ttl, when its input does.
+ *
+ * <p>A kind of lock is a class that implements Kind, and one line in the constructor.
+ */
+public final class Player {
+    /** One command of one kind, on the thread that was named. Returns "KEY=VALUE...". */
+    interface Kind {
+        String act(String verb, String[] arguments) throws Exception;
+    }
+
+    private final Map<String, Kind> kinds = new HashMap<>();
+    private final Map<String, ExecutorService> threads = new HashMap<>();
+
+    private Player(RedissonClient redisson) {
+        kinds.put("mutex", new Mutex(redisson));
+    }
+
+    private static synchronized void say(String thread, String what) {
+        System.out.println(thread + " " + what);
+        System.out.flush();
+    }
+
+    /** What kind of error: the first class from the end of the chain of causes. */
+    private static String wrong(Throwable error) {
+        Throwable cause = error;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause.getClass().getSimpleName() + " " + String.valueOf(cause.getMessage()).replace('\n', ' ');
+    }
+
+    private void act(String[] words) {
+        String[] arguments = new String[words.length - 3];
+        System.arraycopy(words, 3, arguments, 0, arguments.length);
+        try {
+            say(words[0], "ok " + kinds.get(words[1]).act(words[2], arguments));
+        } catch (Throwable error) { // whatever it is, the driver is to know
+            say(words[0], "error " + wrong(error));
+        }
+    }
+
+    private void play() throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ");
+            threads.computeIfAbsent(words[0], name -> Executors.newSingleThreadExecutor())
+                    .execute(() -> act(words));
+        }
+    }
+
+    /** Arguments: redis://HOST:PORT and the watchdog's timeout in ms. */
+    public static void main(String[] arguments) throws IOException {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(Long.parseLong(arguments[1]));
+        config.useSingleServer().setAddress(arguments[0]).setConnectionMinimumIdleSize(2)
+                .setConnectionPoolSize(16);
+        RedissonClient redisson = Redisson.create(config);
+        say("-", "ok client=" + redisson.getId());
+        new Player(redisson).play();
+        Runtime.getRuntime().halt(0);
+    }
+}
