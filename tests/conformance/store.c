@@ -104,6 +104,13 @@ static void redis_unix_start(void)
     server_uri_unix(&server, uri, sizeof uri);
 }
 
+/* The prefix has half a tag, and a tag may follow in a name. */
+static void redis_prefix_start(void)
+{
+    redis_start();
+    strcat(uri, "/0?prefix=app:{");
+}
+
 static void valkey_start(void)
 {
     server.program = "valkey-server";
@@ -143,6 +150,7 @@ static const struct store STORES[] = {
       sqlite_bury },
     { "redis", false, false, redis_exists, redis_start, REDIS },
     { "redis-unix", false, false, redis_exists, redis_unix_start, REDIS },
+    { "redis-prefix", false, false, redis_exists, redis_prefix_start, REDIS },
     { "valkey", false, false, valkey_exists, valkey_start, REDIS },
 };
 
@@ -188,7 +196,7 @@ int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest 
         if (strcmp(argv[1], STORES[i].name) == 0)
             store = &STORES[i];
     if (!store) {
-        fprintf(stderr, "usage: %s sqlite|redis|redis-unix|valkey [TEST]\n", argv[0]);
+        fprintf(stderr, "usage: %s sqlite|redis|redis-unix|redis-prefix|valkey [TEST]\n", argv[0]);
         return 2;
     }
     if (!store->exists()) {

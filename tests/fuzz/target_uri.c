@@ -43,6 +43,7 @@ static void check_parts(const char *scheme, const struct hfi_redis_uri *uri)
     MUST(by_path ? uri->path[0] == '/' && !uri->host[0] : uri->host[0] && !uri->path[0]);
     MUST(!has_controls(uri->host) && !has_controls(uri->path) && !has_controls(uri->user));
     MUST(!has_controls(uri->password) && uri->db <= 1000000);
+    MUST(hfi_text_ok(uri->prefix, strlen(uri->prefix)));
     if (!by_path)
         check_port(uri->port);
 }
@@ -51,7 +52,7 @@ static void check_same(const struct hfi_redis_uri *a, const struct hfi_redis_uri
 {
     MUST(strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0);
     MUST(strcmp(a->path, b->path) == 0 && strcmp(a->user, b->user) == 0);
-    MUST(a->db == b->db);
+    MUST(a->db == b->db && strcmp(a->prefix, b->prefix) == 0);
 }
 
 /* What people and commands see of a store is a way to it. */

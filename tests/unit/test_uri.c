@@ -75,8 +75,37 @@ static void good_ones(void **state)
         assert_string_equal(uri.user, good->user);
         assert_string_equal(uri.password, good->password);
         assert_int_equal(uri.db, good->db);
+        assert_string_equal(uri.prefix, "");
         if (good->shown)
             assert_string_equal(uri.shown, good->shown);
+    }
+}
+
+static void options(void **state)
+{
+    static const struct {
+        const char *text, *shown, *prefix;
+        unsigned db;
+    } GOOD[] = {
+        { "redis://h?prefix=app:", "redis://h:6379/0?prefix=app:", "app:", 0 },
+        { "redis://u:p@[::1]:7/3?prefix=%7Ba%7d%26b", "redis://u@[::1]:7/3?prefix={a}%26b", "{a}&b",
+          3 },
+        { "redis://h/?prefix=a@b/c?d=e#", "redis://h:6379/0?prefix=a%40b/c%3Fd=e%23", "a@b/c?d=e#",
+          0 },
+        { "redis://h?prefix=", "redis://h:6379/0", "", 0 },
+        { "redis://h?prefix=a+b%20c%2B", "redis://h:6379/0?prefix=a%2Bb%20c%2B", "a+b c+", 0 },
+        { "redis+unix:///r?prefix=p&db=4", "redis+unix:///r?db=4&prefix=p", "p", 4 },
+        { "redis+unix:///r?db=0&prefix=\xc3\xa9", "redis+unix:///r?prefix=\xc3\xa9", "\xc3\xa9",
+          0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(GOOD); i++) {
+        if (parse(GOOD[i].text) != HF_OK)
+            fail_msg("%s: %s", GOOD[i].text, detail);
+        assert_string_equal(uri.shown, GOOD[i].shown);
+        assert_string_equal(uri.prefix, GOOD[i].prefix);
+        assert_int_equal(uri.db, GOOD[i].db);
     }
 }
 
@@ -136,6 +165,28 @@ static void bad_ones(void **state)
         "redis+unix:///r?db=1&x=2",
         "redis+unix:///a%00b",
         "redis+unix://u:p@r",
+        "redis://h?",
+        "redis://h/0?",
+        "redis://h?prefix",
+        "redis://h?prefix&",
+        "redis://h?prefix=a&",
+        "redis://h?&prefix=a",
+        "redis://h?prefix=a&prefix=a",
+        "redis://h?prefix=a&x=1",
+        "redis://h?Prefix=a",
+        "redis://h?prefixx=a",
+        "redis://h?pref=a",
+        "redis://h?=a",
+        "redis://h?prefix=%zz",
+        "redis://h?prefix=a%00b",
+        "redis://h?prefix=a%0ab",
+        "redis://h?prefix=a\nb",
+        "redis://h?prefix=%ff",
+        "redis://h?prefix=%c2%85",
+        "redis://:6379?prefix=a",
+        "redis://:a?b@h",
+        "redis+unix:///r?db=1&db=2",
+        "redis+unix:///r?prefix=a&db=x",
     };
 
     (void)state;
@@ -166,6 +217,8 @@ static void limits(void **state)
         { "redis://", ":p@h", sizeof uri.user - 1 },
         { "redis://u:", "@h", sizeof uri.password - 1 },
         { "redis+unix:///", "", sizeof uri.path - 2 },
+        { "redis://h?prefix=", "", HFI_PREFIX_MAX },
+        { "redis+unix:///r?prefix=", "&db=1", HFI_PREFIX_MAX },
     };
 
     (void)state;
@@ -191,12 +244,18 @@ static void shown_is_whole(void **state)
     n += (size_t)snprintf(text + n, sizeof text - n, ":secret@");
     for (size_t i = 0; i < sizeof uri.host - 1; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%%2F");
-    snprintf(text + n, sizeof text - n, ":65535/1000000");
+    n += (size_t)snprintf(text + n, sizeof text - n, ":65535/1000000?prefix=");
+    for (size_t i = 0; i < HFI_PREFIX_MAX; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%%23");
     assert_int_equal(parse(text), HF_OK);
     assert_int_equal(strlen(uri.user), sizeof uri.user - 1);
     assert_int_equal(uri.db, 1000000);
     assert_null(strstr(uri.shown, "secret"));
-    assert_string_equal(strrchr(uri.shown, ':'), ":65535/1000000");
+    assert_int_equal(strlen(uri.prefix), HFI_PREFIX_MAX);
+    text[n - 3 * HFI_PREFIX_MAX] = '\0';
+    assert_non_null(strstr(uri.shown, strrchr(text, ':')));
+    assert_string_equal(uri.shown + strlen(uri.shown) - 6, "%23%23");
+    assert_int_equal(strlen(strchr(uri.shown, '?')), strlen("?prefix=") + 3 * HFI_PREFIX_MAX);
 }
 
 /* Neither what is shown nor a complaint has the password in it, whatever is wrong with the rest. */
@@ -205,8 +264,23 @@ static void passwords_are_never_shown(void **state)
     static const char *const HEADS[] = { "redis://user:s3cr3t@", "redis://:s3cr3t@",
                                          "redis://:%733cr3t@", "redis+unix://user:s3cr3t@",
                                          "redis+unix://:s3cr3t@" };
-    static const char *const TAILS[] = { "h",  "h:1/2",   "",     "h:x", "h/x",   "[::1", "%zz",
-                                         "/r", "/r?db=1", "/r?x", "%",   "h:1:2", ":",    "/%00" };
+    static const char *const TAILS[] = { "h",
+                                         "h:1/2",
+                                         "",
+                                         "h:x",
+                                         "h/x",
+                                         "[::1",
+                                         "%zz",
+                                         "/r",
+                                         "/r?db=1",
+                                         "/r?x",
+                                         "%",
+                                         "h:1:2",
+                                         ":",
+                                         "/%00",
+                                         "h?x=1",
+                                         "h?prefix=a&b=c",
+                                         "h:x?prefix=a@b" };
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(HEADS); i++) {
@@ -224,12 +298,39 @@ static void passwords_are_never_shown(void **state)
     /* A password with a slash that was not escaped: refused, and not shown either. */
     assert_int_equal(parse("redis://:s3/cr3t@h"), HF_ERR_URI);
     assert_null(strstr(detail, "s3"));
+    /* And one with a question mark. */
+    assert_int_equal(parse("redis://:s3?cr3t=x@h"), HF_ERR_URI);
+    assert_null(strstr(detail, "s3"));
+    assert_null(strstr(detail, "cr3t"));
+    assert_non_null(strstr(detail, "%3F"));
+    assert_int_equal(parse("redis://h:1?cr3t=x@h"), HF_ERR_URI);
+    assert_null(strstr(detail, "cr3t"));
+    assert_non_null(strstr(detail, "%3F"));
+}
+
+/* What is not known is named, with what is. */
+static void options_are_named(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("redis://h?prefx=a"), HF_ERR_URI);
+    assert_string_equal(
+        detail, "the URI has an option that is not known \"prefx\"; options are prefix=TEXT");
+    assert_int_equal(parse("redis://h?db=1"), HF_ERR_URI);
+    assert_non_null(strstr(detail, "not known \"db\""));
+    assert_int_equal(parse("redis+unix:///r?base=1"), HF_ERR_URI);
+    assert_non_null(strstr(detail, "options are prefix=TEXT & db=N"));
+    assert_int_equal(parse("redis://h?prefix=a&prefix=b"), HF_ERR_URI);
+    assert_non_null(strstr(detail, "twice \"prefix\""));
+    assert_int_equal(parse_long("redis://h?", 33, "=a"), HF_ERR_URI);
+    assert_null(strstr(detail, "xxx"));
+    assert_int_equal(parse_long("redis://h?prefix=", HFI_PREFIX_MAX + 1, ""), HF_ERR_URI);
+    assert_non_null(strstr(detail, "at most 256 bytes"));
 }
 
 /* Random bytes: no crash, and no line break gets through. */
 static void random_text(void **state)
 {
-    static const char LETTERS[] = "redis:/@[]%?=#ab09. \n\x7f\xc3";
+    static const char LETTERS[] = "redis:/@[]%?=#&ab09. \n\x7f\xc3";
     struct hfi_random random;
 
     (void)state;
@@ -259,6 +360,7 @@ int main(void)
         cmocka_unit_test(good_ones),   cmocka_unit_test(bad_ones),
         cmocka_unit_test(limits),      cmocka_unit_test(shown_is_whole),
         cmocka_unit_test(random_text), cmocka_unit_test(passwords_are_never_shown),
+        cmocka_unit_test(options),     cmocka_unit_test(options_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,21 +47,29 @@ static void call(struct hfi_resp *resp, const struct hfi_request *request, enum 
     hfi_resp_number(resp, keys);
 }
 
-static void channel(struct hfi_resp *resp, const char *name, size_t len)
+static void channel(struct hfi_resp *resp, struct hfi_mapped lock)
 {
     char text[HFI_CHANNEL_MAX];
 
-    hfi_resp_bytes(resp, text, hfi_channel_name(text, name, len, HFI_TOPIC_LOCK));
+    hfi_resp_bytes(resp, text, hfi_channel_name(text, lock.name, lock.len, HFI_TOPIC_LOCK));
+}
+
+static void name(struct hfi_redis *redis, struct hfi_resp *resp, const char *text, size_t len)
+{
+    struct hfi_mapped mapped = hfi_redis_map(redis, text, len);
+
+    hfi_resp_bytes(resp, mapped.name, mapped.len);
 }
 
 static void encode_try(struct hfi_redis *redis, struct hfi_resp *resp,
                        const struct hfi_lease *lease)
 {
+    struct hfi_mapped lock = hfi_redis_map(redis, lease->name, lease->name_len);
     char key[HFI_TOKEN_KEY_MAX];
-    size_t len = hfi_token_key(&redis->tags, key, hfi_slot(lease->name, lease->name_len));
+    size_t len = hfi_token_key(&redis->tags, key, hfi_slot(lock.name, lock.len));
 
     call(resp, &lease->request, SCRIPT_acquire, 2, 5);
-    hfi_resp_bytes(resp, lease->name, lease->name_len);
+    hfi_resp_bytes(resp, lock.name, lock.len);
     hfi_resp_bytes(resp, key, len);
     hfi_resp_owner(resp, redis->identity->id, lease->owner);
     hfi_resp_number(resp, lease->ttl_ms);
@@ -71,9 +79,11 @@ static void encode_try(struct hfi_redis *redis, struct hfi_resp *resp,
 static void encode_release(struct hfi_redis *redis, struct hfi_resp *resp,
                            const struct hfi_lease *lease)
 {
+    struct hfi_mapped lock = hfi_redis_map(redis, lease->name, lease->name_len);
+
     call(resp, &lease->request, SCRIPT_release, 2, 4);
-    hfi_resp_bytes(resp, lease->name, lease->name_len);
-    channel(resp, lease->name, lease->name_len);
+    hfi_resp_bytes(resp, lock.name, lock.len);
+    channel(resp, lock);
     hfi_resp_owner(resp, redis->identity->id, lease->owner);
     hfi_resp_text(resp, UNLOCKED);
 }
@@ -83,7 +93,7 @@ static void encode_renewal(struct hfi_redis *redis, struct hfi_resp *resp,
 {
     call(resp, &renewal->request, SCRIPT_renew, renewal->count, 3 * renewal->count);
     for (size_t i = 0; i < renewal->count; i++)
-        hfi_resp_bytes(resp, renewal->items[i].lease->name, renewal->items[i].lease->name_len);
+        name(redis, resp, renewal->items[i].lease->name, renewal->items[i].lease->name_len);
     for (size_t i = 0; i < renewal->count; i++) {
         hfi_resp_number(resp, renewal->items[i].ttl_ms);
         hfi_resp_owner(resp, redis->identity->id, renewal->items[i].lease->owner);
@@ -95,10 +105,10 @@ static uint64_t age_ms(hfi_time now, hfi_time since)
     return now > since ? (now - since) / HFI_MSEC : 0;
 }
 
-static void encode_announced(struct hfi_resp *resp, hfi_time now,
+static void encode_announced(struct hfi_redis *redis, hfi_time now, struct hfi_resp *resp,
                              const struct hfi_announcement_item *item)
 {
-    hfi_resp_bytes(resp, item->name, item->name_len);
+    name(redis, resp, item->name, item->name_len);
     hfi_resp_text(resp, item->held ? "1" : "0");
     hfi_resp_number(resp, item->owner);
     hfi_resp_number(resp, item->token);
@@ -125,7 +135,7 @@ static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hf
     hfi_resp_text(resp, HF_VERSION);
     hfi_resp_number(resp, age_ms(now, redis->opened_ns));
     for (size_t i = 0; i < announcement->count; i++)
-        encode_announced(resp, now, &announcement->items[i]);
+        encode_announced(redis, now, resp, &announcement->items[i]);
 }
 
 static void encode_farewell(struct hfi_redis *redis, struct hfi_resp *resp)
@@ -149,14 +159,14 @@ void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *r
         hfi_resp_bytes(resp, names[i]->bytes, names[i]->len);
 }
 
-void hfi_redis_encode_break(struct hfi_resp *resp, const struct hfi_request *request,
-                            const struct hfi_query *query)
+void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
+                            const struct hfi_request *request, const struct hfi_query *query)
 {
-    size_t len = strlen(query->text);
+    struct hfi_mapped lock = hfi_redis_map(redis, query->text, strlen(query->text));
 
     call(resp, request, SCRIPT_break, 2, 4);
-    hfi_resp_bytes(resp, query->text, len);
-    channel(resp, query->text, len);
+    hfi_resp_bytes(resp, lock.name, lock.len);
+    channel(resp, lock);
     hfi_resp_text(resp, query->owner);
     hfi_resp_text(resp, UNLOCKED);
 }

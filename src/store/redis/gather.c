@@ -204,8 +204,9 @@ static void owner_text(char *to, const struct hfi_announced *entry)
 /* The lock as far as its key tells. */
 static bool list_found(struct hfi_job *job, struct hfi_found *found)
 {
+    size_t head = job->redis->prefix_len;
     struct hfi_list_lock *lock =
-        hfi_list_add(job->query->list, found->name->bytes, found->name->len);
+        hfi_list_add(job->query->list, found->name->bytes + head, found->name->len - head);
     const struct hfi_announcer *client;
 
     if (!lock)
@@ -282,11 +283,14 @@ static bool tell_wait(struct hfi_job *job, const struct hfi_announced *entry,
     return true;
 }
 
-/* Does the query ask for this name? */
-static bool is_wanted(const struct hfi_job *job, const char *name)
+/* Does the query ask for the name of this entry? */
+static bool is_wanted(const struct hfi_job *job, const struct hfi_announced *entry)
 {
     const char *text = job->query->text;
+    const char *name = hfi_redis_unmap(job->redis, entry->text, entry->name_len);
 
+    if (!name)
+        return false;
     if (job->query->request.op == HFI_OP_INSPECT)
         return strcmp(name, text) == 0;
     return !text || hfi_glob_match(text, name);
@@ -297,7 +301,7 @@ static bool tell(struct hfi_job *job, const struct hfi_announced *entry)
     struct hfi_found *found;
 
     HASH_FIND(hh, job->found_by_name, entry->text, entry->name_len, found);
-    if (!found && !entry->hold && entry->number > 0 && is_wanted(job, entry->text)) {
+    if (!found && !entry->hold && entry->number > 0 && is_wanted(job, entry)) {
         found = list_free(job, entry);
         if (!found)
             return false;

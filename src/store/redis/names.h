@@ -5,8 +5,11 @@
 
 #include "core/request.h"
 
-/* The longest channel: prefix, colon, braces, name. */
-#define HFI_CHANNEL_MAX (HF_NAME_MAX + 32)
+/* The longest prefix of names, and the longest name with one (map.c). */
+#define HFI_PREFIX_MAX 256
+#define HFI_MAPPED_MAX (HFI_PREFIX_MAX + HF_NAME_MAX)
+/* The longest channel: its kind, colon, braces, name. */
+#define HFI_CHANNEL_MAX (HFI_MAPPED_MAX + 32)
 /* The key of a slot's counter of tokens, with its final NUL. */
 #define HFI_TOKEN_KEY_MAX 32
 

@@ -56,6 +56,7 @@ void hfi_redis_ask(struct hfi_redis *redis, struct hfi_query *query)
         hfi_redis_finish(redis, &query->request, HFI_NOT_DONE, HF_ERR_NO_MEMORY);
         return;
     }
+    job->redis = redis;
     job->query = query;
     job->request.op = query->request.op;
     job->request.deadline_ns = query->request.deadline_ns;
@@ -87,10 +88,17 @@ static void encode_client(struct hfi_resp *resp, const struct hfi_job *job)
 
 /* Our patterns know only * and ?; the server's know more, and a ? of theirs is a byte, ours a character. What
  * the server finds is looked at again, so it may be more; for a pattern of no sane length it is everything. */
-static size_t server_pattern(const char *pattern, char *to, size_t room)
+static size_t server_pattern(const struct hfi_job *job, char *to, size_t room)
 {
-    size_t n = 0;
+    const char *pattern = job->query->text ? job->query->text : "*";
+    size_t n = 0, head;
 
+    for (const char *at = job->redis->uri.prefix; *at; at++) {
+        if (strchr("*?[]^\\", *at))
+            to[n++] = '\\';
+        to[n++] = *at;
+    }
+    head = n;
     for (; *pattern && n + 2 < room; pattern++) {
         if (strchr("[]^\\", *pattern))
             to[n++] = '\\';
@@ -98,20 +106,19 @@ static size_t server_pattern(const char *pattern, char *to, size_t room)
     }
     if (!*pattern)
         return n;
-    to[0] = '*';
-    return 1;
+    to[head] = '*';
+    return head + 1;
 }
 
 static void encode_scan(struct hfi_resp *resp, const struct hfi_job *job)
 {
-    char pattern[2 * HF_NAME_MAX + 1];
-    const char *text = job->query->text ? job->query->text : "*";
+    char pattern[2 * HFI_MAPPED_MAX + 1]; /* each byte escaped */
 
     hfi_resp_command(resp, 8);
     hfi_resp_text(resp, "SCAN");
     hfi_resp_text(resp, job->cursor);
     hfi_resp_text(resp, "MATCH");
-    hfi_resp_bytes(resp, pattern, server_pattern(text, pattern, sizeof pattern));
+    hfi_resp_bytes(resp, pattern, server_pattern(job, pattern, sizeof pattern));
     hfi_resp_text(resp, "COUNT");
     hfi_resp_text(resp, "1000");
     hfi_resp_text(resp, "TYPE");
@@ -134,14 +141,15 @@ static void encode_numsub(struct hfi_resp *resp, const struct hfi_job *job)
     }
 }
 
-static void encode_tell(struct hfi_resp *resp, const struct hfi_job *job)
+static void encode_tell(struct hfi_redis *redis, struct hfi_resp *resp, const struct hfi_job *job)
 {
-    const char *owner = job->query->owner;
+    const char *owner = job->query->owner, *text = job->query->text;
+    struct hfi_mapped lock = hfi_redis_map(redis, text, strlen(text));
 
     hfi_resp_command(resp, 3);
     hfi_resp_text(resp, "PUBLISH");
     hfi_resp_joined(resp, HFI_CLIENT_PREFIX, owner, strcspn(owner, ":"));
-    hfi_resp_text(resp, job->query->text);
+    hfi_resp_bytes(resp, lock.name, lock.len);
 }
 
 static size_t keys_now(const struct hfi_job *job)
@@ -156,7 +164,6 @@ void hfi_redis_encode_job(struct hfi_redis *redis, const struct hfi_request *req
 {
     const struct hfi_job *job = job_of(request);
 
-    (void)redis;
     switch (job->step) {
     case HFI_JOB_CHANNELS:
         encode_channels(resp);
@@ -174,10 +181,10 @@ void hfi_redis_encode_job(struct hfi_redis *redis, const struct hfi_request *req
         encode_numsub(resp, job);
         break;
     case HFI_JOB_BREAK:
-        hfi_redis_encode_break(resp, request, job->query);
+        hfi_redis_encode_break(redis, resp, request, job->query);
         break;
     case HFI_JOB_TELL:
-        encode_tell(resp, job);
+        encode_tell(redis, resp, job);
         break;
     }
 }
@@ -209,12 +216,13 @@ static bool take_channels(struct hfi_job *job, const redisReply *reply)
 /* A name that was asked for; our registries are none. */
 static bool is_wanted(const struct hfi_job *job, const redisReply *key)
 {
-    const char *pattern = job->query->text;
+    const char *pattern = job->query->text, *name;
 
-    return is_text(key) && (size_t)key->len <= HF_NAME_MAX &&
-           strlen(key->str) == (size_t)key->len &&
-           strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) != 0 &&
-           (!pattern || hfi_glob_match(pattern, key->str));
+    if (!is_text(key) || strlen(key->str) != (size_t)key->len ||
+        strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) == 0)
+        return false;
+    name = hfi_redis_unmap(job->redis, key->str, (size_t)key->len);
+    return name && (!pattern || hfi_glob_match(pattern, name));
 }
 
 static bool take_keys(struct hfi_job *job, const redisReply *reply)
@@ -297,14 +305,23 @@ static bool next_step(struct hfi_job *job)
     return true;
 }
 
-static bool take(struct hfi_job *job, const redisReply *reply)
+/* The one key that is inspected. */
+static bool add_asked(struct hfi_redis *redis, struct hfi_job *job)
 {
     const char *name = job->query->text;
+    struct hfi_mapped lock;
 
+    if (job->query->request.op != HFI_OP_INSPECT)
+        return true;
+    lock = hfi_redis_map(redis, name, strlen(name));
+    return hfi_job_add_key(job, lock.name, lock.len);
+}
+
+static bool take(struct hfi_redis *redis, struct hfi_job *job, const redisReply *reply)
+{
     switch (job->step) {
     case HFI_JOB_CHANNELS:
-        return take_channels(job, reply) && (job->query->request.op != HFI_OP_INSPECT ||
-                                             hfi_job_add_key(job, name, strlen(name)));
+        return take_channels(job, reply) && add_asked(redis, job);
     case HFI_JOB_CLIENT:
         return hfi_job_add_registry(job, reply);
     case HFI_JOB_SCAN:
@@ -348,7 +365,7 @@ void hfi_redis_job_answered(struct hfi_redis *redis, hfi_time now, struct hfi_re
         broken(redis, job, reply);
         return;
     }
-    if (!take(job, reply)) {
+    if (!take(redis, job, reply)) {
         finish(redis, job, HFI_NOT_DONE, HF_ERR_NO_MEMORY);
         return;
     }

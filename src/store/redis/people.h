@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What list and inspect gather (people.c) before they can fill a list (gather.c). */
+/*
+ * What list and inspect gather (people.c) before they can fill a list (gather.c). All names in here are
+ * mapped ones, as they are on the server and in registries, which clients with other prefixes share; in the
+ * list they are the user's, without the prefix.
+ */
 #ifndef HFI_REDIS_PEOPLE_H
 #define HFI_REDIS_PEOPLE_H
 
@@ -54,6 +58,7 @@ struct hfi_found {
 
 struct hfi_job {
     struct hfi_request request; /* first member */
+    const struct hfi_redis *redis;
     struct hfi_query *query;
     enum hfi_job_step step;
     struct hfi_announcer *client; /* in order, by next */

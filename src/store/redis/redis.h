@@ -7,8 +7,9 @@
  *   greet.c    what is said first on a new connection, and what servers are refused
  *   command.c  a request as a command        reply.c   a reply as an answer
  *   watch.c    subscriptions                 people.c  list, inspect, break
- *   names.c    keys and channels             resp.c    writing commands
- *   uri.c      redis://…                     scripts/  what the server runs
+ *   names.c    keys and channels             map.c     names under a prefix
+ *   resp.c     writing commands              scripts/  what the server runs
+ *   uri.c      redis://…                     uri_options.c   ?prefix=…
  *
  * Invariants
  *   1. a request is in exactly one of: pending, again (to be sent once more, with its script's text), the
@@ -40,9 +41,10 @@ enum { HFI_REDIS_COMMANDS, HFI_REDIS_WAKEUPS, HFI_REDIS_LINKS };
 #define HFI_REDIS_RETRY_FIRST  (20 * HFI_MSEC)
 #define HFI_REDIS_RETRY_MOST   (2 * HFI_SEC)
 #define HFI_REDIS_QUIET        (10 * HFI_SEC) /* silence on the wake-up connection before it is probed */
-#define HFI_REDIS_URI_MAX      2048 /* holds all parts at their longest, each byte escaped */
+#define HFI_REDIS_URI_MAX      3072 /* holds all parts at their longest, each byte escaped */
 #define HFI_SHOWN_MAX          400  /* bytes of a URI in a message */
 #define HFI_REDIS_VERSION_MIN  602  /* 6.2 */
+#define HFI_REDIS_DB_MAX       1000000
 #define HFI_TOKEN_LIMIT        (INT64_C(1) << 53)
 
 /* hfi_request.stage */
@@ -102,7 +104,8 @@ struct hfi_redis_uri {
     char host[256], port[6], path[108];
     char user[256], password[512];
     unsigned db;
-    char shown[HFI_REDIS_URI_MAX]; /* without password */
+    char prefix[HFI_PREFIX_MAX + 1]; /* of all names */
+    char shown[HFI_REDIS_URI_MAX];   /* without password */
 };
 
 struct hfi_redis {
@@ -113,6 +116,8 @@ struct hfi_redis {
     hfi_time op_timeout_ns, connect_timeout_ns;
     struct hfi_random random;
     struct hfi_tags tags;
+    size_t prefix_len;
+    char mapped[HFI_MAPPED_MAX]; /* map.c: the prefix, and the name that was mapped last */
     struct hfi_redis_link link[HFI_REDIS_LINKS];
 
     struct hfi_request *pending, *again, *sent, *finished;
@@ -190,12 +195,23 @@ bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request 
 
 void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *request,
                               struct hfi_text *const *names, size_t count);
-void hfi_redis_encode_break(struct hfi_resp *resp, const struct hfi_request *request,
-                            const struct hfi_query *query);
+void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
+                            const struct hfi_request *request, const struct hfi_query *query);
 
 /* reply.c: takes the reply to the head of `sent`. */
 void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
                       const redisReply *reply);
+
+/* map.c: a user's name as the server knows it; no NUL. Valid until the next one is mapped. */
+struct hfi_mapped {
+    const char *name;
+    size_t len;
+};
+
+void hfi_redis_map_init(struct hfi_redis *redis);
+struct hfi_mapped hfi_redis_map(struct hfi_redis *redis, const char *name, size_t len);
+/* The rest of it behind the prefix; NULL: no name that a user of this prefix could have. */
+const char *hfi_redis_unmap(const struct hfi_redis *redis, const char *mapped, size_t len);
 
 /* watch.c */
 void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch);
@@ -221,5 +237,10 @@ void hfi_redis_job_failed(struct hfi_redis *redis, struct hfi_request *request,
 
 /* uri.c: HF_OK, HF_ERR_URI, HF_ERR_UNSUPPORTED; on an error, detail says what is wrong. */
 int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *uri, char *detail);
+/* Percent-decoding into a buffer; false: it does not fit, a bad escape, or a NUL or line break inside. */
+bool hfi_redis_uri_decode(const char *from, size_t len, char *to, size_t room);
+bool hfi_redis_uri_number(const char *text, size_t len, unsigned most, unsigned *ret);
+/* uri_options.c: what follows the ?. */
+int hfi_redis_uri_options(const char *rest, bool is_unix, struct hfi_redis_uri *uri, char *detail);
 
 #endif

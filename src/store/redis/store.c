@@ -278,6 +278,7 @@ static int open_redis(const char *scheme, const char *rest, const struct hfi_sto
     redis->pending_by = redis->answer_by = redis->confirm_by = HF_TIME_NEVER;
     hfi_random_init(&redis->random, config->seed);
     hfi_tags_init(&redis->tags);
+    hfi_redis_map_init(redis);
     *ret_store = &redis->store;
     return HF_OK;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis://[user[:password]@]host[:port][/db]   redis+unix://[user[:password]@]/path[?db=N] */
+/* redis://[user[:password]@]host[:port][/db][?options]   redis+unix://[user[:password]@]/path[?options] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/redis/redis.h"
-
-#define DB_MAX 1000000
 
 static int hex_digit(char c)
 {
@@ -19,8 +17,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Percent-decoding into a buffer; false: it does not fit, a bad escape, or a NUL or line break inside. */
-static bool decode(const char *from, size_t len, char *to, size_t room)
+bool hfi_redis_uri_decode(const char *from, size_t len, char *to, size_t room)
 {
     size_t n = 0;
 
@@ -44,7 +41,7 @@ static bool decode(const char *from, size_t len, char *to, size_t room)
     return true;
 }
 
-static bool number(const char *text, size_t len, unsigned most, unsigned *ret)
+bool hfi_redis_uri_number(const char *text, size_t len, unsigned most, unsigned *ret)
 {
     unsigned value = 0;
 
@@ -62,7 +59,8 @@ static bool number(const char *text, size_t len, unsigned most, unsigned *ret)
 static int fail(char *detail, const char *what)
 {
     snprintf(detail, HFI_DETAIL_MAX,
-             "%s; write redis://[user[:password]@]host[:port][/db] or redis+unix:///path[?db=N]",
+             "%s; write redis://[user[:password]@]host[:port][/db][?prefix=TEXT] or "
+             "redis+unix:///path[?db=N]",
              what);
     return HF_ERR_URI;
 }
@@ -80,9 +78,10 @@ static bool userinfo(const char **at, size_t *len, struct hfi_redis_uri *uri)
         return true;
     n = (size_t)(end - *at);
     colon = memchr(*at, ':', n);
-    if (!decode(*at, colon ? (size_t)(colon - *at) : n, uri->user, sizeof uri->user))
+    if (!hfi_redis_uri_decode(*at, colon ? (size_t)(colon - *at) : n, uri->user, sizeof uri->user))
         return false;
-    if (colon && !decode(colon + 1, (size_t)(end - colon - 1), uri->password, sizeof uri->password))
+    if (colon && !hfi_redis_uri_decode(colon + 1, (size_t)(end - colon - 1), uri->password,
+                                       sizeof uri->password))
         return false;
     *len -= n + 1;
     *at = end + 1;
@@ -97,7 +96,8 @@ static bool host_and_port(const char *at, size_t len, struct hfi_redis_uri *uri)
     if (len > 0 && at[0] == '[') { /* an IPv6 address */
         const char *close = memchr(at, ']', len);
 
-        if (!close || !decode(at + 1, (size_t)(close - at - 1), uri->host, sizeof uri->host))
+        if (!close ||
+            !hfi_redis_uri_decode(at + 1, (size_t)(close - at - 1), uri->host, sizeof uri->host))
             return false;
         len -= (size_t)(close + 1 - at);
         at = close + 1;
@@ -106,14 +106,15 @@ static bool host_and_port(const char *at, size_t len, struct hfi_redis_uri *uri)
         colon = len > 0 ? at : NULL;
     } else {
         colon = memchr(at, ':', len);
-        if (!decode(at, colon ? (size_t)(colon - at) : len, uri->host, sizeof uri->host))
+        if (!hfi_redis_uri_decode(at, colon ? (size_t)(colon - at) : len, uri->host,
+                                  sizeof uri->host))
             return false;
     }
     strcpy(uri->port, "6379");
     if (colon) {
         size_t n = len - (size_t)(colon + 1 - at);
 
-        if (!number(colon + 1, n, 65535, &port) || port == 0)
+        if (!hfi_redis_uri_number(colon + 1, n, 65535, &port) || port == 0)
             return false;
         snprintf(uri->port, sizeof uri->port, "%hu", (unsigned short)port);
     }
@@ -127,23 +128,17 @@ static int parse_tcp(const char *at, size_t len, struct hfi_redis_uri *uri, char
 
     if (!host_and_port(at, n, uri))
         return fail(detail, "the host or port in the URI is not valid");
-    if (slash && n + 1 < len && !number(slash + 1, len - n - 1, DB_MAX, &uri->db))
+    if (slash && n + 1 < len &&
+        !hfi_redis_uri_number(slash + 1, len - n - 1, HFI_REDIS_DB_MAX, &uri->db))
         return fail(detail, "what follows the host in the URI must be the number of a database");
     return HF_OK;
 }
 
 static int parse_unix(const char *at, size_t len, struct hfi_redis_uri *uri, char *detail)
 {
-    const char *mark = memchr(at, '?', len);
-    size_t n = mark ? (size_t)(mark - at) : len;
-
-    if (n == 0 || at[0] != '/' || !decode(at, n, uri->path, sizeof uri->path))
+    if (len == 0 || at[0] != '/' || !hfi_redis_uri_decode(at, len, uri->path, sizeof uri->path))
         return fail(detail,
                     "the socket's path in the URI must be absolute and of at most 107 bytes");
-    if (!mark)
-        return HF_OK;
-    if (strncmp(mark, "?db=", 4) != 0 || !number(mark + 4, len - n - 4, DB_MAX, &uri->db))
-        return fail(detail, "the only option of the URI is ?db=N");
     return HF_OK;
 }
 
@@ -161,24 +156,36 @@ static void show_text(struct hfi_redis_uri *uri, const char *text, const char *s
     uri->shown[n] = '\0';
 }
 
+/* "?name=value" or "&name=value" */
+static void show_option(struct hfi_redis_uri *uri, const char *name, const char *value)
+{
+    show_text(uri, strchr(uri->shown, '?') ? "&" : "?", "");
+    show_text(uri, name, "");
+    show_text(uri, "=", "");
+    show_text(uri, value, "&%#?@+ ");
+}
+
 static void show(const char *scheme, struct hfi_redis_uri *uri)
 {
     bool v6 = strchr(uri->host, ':') != NULL;
-    char end[24] = "";
+    char text[24];
 
     snprintf(uri->shown, sizeof uri->shown, "%s://", scheme);
     show_text(uri, uri->user, ":/?%#@[] ");
     show_text(uri, uri->user[0] ? "@" : "", "");
     if (uri->path[0]) {
         show_text(uri, uri->path, "?%# ");
+        snprintf(text, sizeof text, "%u", uri->db);
         if (uri->db)
-            snprintf(end, sizeof end, "?db=%u", uri->db);
+            show_option(uri, "db", text);
     } else {
         show_text(uri, v6 ? "[" : "", "");
         show_text(uri, uri->host, v6 ? "/?%#@[] " : ":/?%#@[] ");
-        snprintf(end, sizeof end, "%s:%s/%u", v6 ? "]" : "", uri->port, uri->db);
+        snprintf(text, sizeof text, "%s:%s/%u", v6 ? "]" : "", uri->port, uri->db);
+        show_text(uri, text, "");
     }
-    show_text(uri, end, "");
+    if (uri->prefix[0])
+        show_option(uri, "prefix", uri->prefix);
 }
 
 int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *uri, char *detail)
@@ -191,10 +198,14 @@ int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *ur
     if (strncmp(rest, "//", 2) != 0)
         return fail(detail, "the URI lacks //");
     rest += 2;
-    len = strlen(rest);
+    len = strcspn(rest, "?");
     if (!userinfo(&rest, &len, uri))
         return fail(detail, "the user or password in the URI is not valid");
     error = socket ? parse_unix(rest, len, uri, detail) : parse_tcp(rest, len, uri, detail);
+    if (error && strchr(rest + len, '@'))
+        return fail(detail, "the URI is not valid before its ? (in a user or password write %3F)");
+    if (!error && rest[len] == '?')
+        error = hfi_redis_uri_options(rest + len + 1, socket, uri, detail);
     if (!error)
         show(scheme, uri);
     return error;

@@ -119,7 +119,8 @@ static void take_out(struct hfi_redis *redis, struct hfi_watch *watch)
 void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch)
 {
     char channel[HFI_CHANNEL_MAX];
-    size_t len = hfi_channel_name(channel, watch->name, watch->name_len, watch->topic);
+    struct hfi_mapped lock = hfi_redis_map(redis, watch->name, watch->name_len);
+    size_t len = hfi_channel_name(channel, lock.name, lock.len, watch->topic);
     struct hfi_subscription *sub = find(redis, channel, len);
 
     if (watch->store_data && watch->store_data != sub)
