@@ -31,7 +31,7 @@ static const char usage[] =
     "  --owner OWNER  only if this owner, as 'holdfast show' prints it, still holds the lock\n"
     "  -h, --help     this text\n"
     "\n"
-    "Exit: 0; 1 when nobody holds it; 75 when the holder changed, and nothing was removed; 69 "
+    "Exit: 0; 1 when nobody holds it; 75 when somebody else holds it, and nothing was removed; 69 "
     "store;\n"
     "64 usage.\n";
 
@@ -44,6 +44,16 @@ static int nobody(const char *name)
 static int changed(const char *name)
 {
     hfi_cli_say("the holder of '%s' has changed in between; nothing was removed", name);
+    return CLI_EXIT_BUSY;
+}
+
+/* Given by --owner, and not the one who holds it: whether it ever did is not known. */
+static int another(const char *name, const char *owner, const struct hf_holder *holder)
+{
+    char text[CLI_SINCE_ROOM];
+
+    hfi_cli_say("owner %s does not hold '%s': it is held by %s, owner %s; nothing was removed",
+                owner, name, hfi_cli_holder_since(text, holder), holder->owner);
     return CLI_EXIT_BUSY;
 }
 
@@ -86,7 +96,7 @@ static int break_lock(struct cli_store *store, const char *name, const char *own
     else if (!lock.holder.owner[0])
         code = nobody(name);
     else if (owner && strcmp(owner, lock.holder.owner) != 0)
-        code = changed(name);
+        code = another(name, owner, &lock.holder);
     else
         code = break_holder(store, name, &lock.holder);
     hf_list_free(list);

@@ -44,7 +44,7 @@ static void say_ending(const struct cli_job *job)
                            ? "the command runs on without it (--on-lost ignore)"
                        : job->lease.kill_ns <= cli_now() ? "killing the command"
                                                          : "ending the command";
-    char age[CLI_AGE_ROOM];
+    char span[CLI_SPAN_ROOM];
 
     switch (job->lease.ending) {
     case CLI_ENDING_NONE:
@@ -54,8 +54,8 @@ static void say_ending(const struct cli_job *job)
                     then);
         return;
     case CLI_ENDING_MAX_HOLD:
-        hfi_cli_say("the lock '%s' was held for the %s that --max-hold allows; %s", options->name,
-                    hfi_cli_age(age, options->max_hold_ms), then);
+        hfi_cli_say("the lock '%s' may be held for %s and no longer (--max-hold); %s",
+                    options->name, hfi_cli_span(span, options->max_hold_ms), then);
         return;
     case CLI_ENDING_EXPIRED:
         hfi_cli_say("the lock '%s' was lost, its lease is over; %s", options->name, then);

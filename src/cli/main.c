@@ -3,12 +3,14 @@
  * Entry: descriptors 0 to 2 are made sure of, and the subcommand is found in a table.
  *
  * Invariant: from here on no descriptor that we open has a number below 3. Where one of the three was
- * closed, /dev/null takes its place, close-on-exec, so that a command finds it closed as we did.
+ * closed, /dev/null takes its place, close-on-exec, so that a command finds it closed as we did. In place of
+ * standard output it can only be read: what we print then is not lost in silence, it cannot be written.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/message.h"
@@ -49,9 +51,12 @@ int hfi_cli_flush(void)
 /* open() takes the lowest free number, which is the hole; without /dev/null there is nothing to do. */
 static void fill_standard_descriptors(void)
 {
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+    for (int fd = 0; fd <= 2; fd++) {
+        int access = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", access | O_CLOEXEC) < 0)
             return;
+    }
 }
 
 int main(int argc, char **argv)

@@ -75,6 +75,8 @@ static int letter_option(struct cli_options *options)
         if (option->letter != letter)
             continue;
         if (!option->takes_value) {
+            if (*options->rest == '=')
+                return wrong(options, "no value belongs to", options->given);
             if (!*options->rest)
                 options->rest = NULL;
             return option->id;

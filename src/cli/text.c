@@ -151,6 +151,26 @@ const char *hfi_cli_age(char to[CLI_AGE_ROOM], int64_t ms)
     return to;
 }
 
+const char *hfi_cli_span(char to[CLI_SPAN_ROOM], int64_t ms)
+{
+    long long whole = (long long)(ms / 1000);
+    int fraction = (int)(ms % 1000), digits = 3;
+
+    for (; digits > 0 && fraction % 10 == 0; digits--)
+        fraction /= 10;
+    if (ms < 1000)
+        snprintf(to, CLI_SPAN_ROOM, "%lldms", (long long)ms);
+    else if (digits > 0)
+        snprintf(to, CLI_SPAN_ROOM, "%lld.%0*ds", whole, digits, fraction);
+    else if (whole % 3600 == 0)
+        snprintf(to, CLI_SPAN_ROOM, "%lldh", whole / 3600);
+    else if (whole % 60 == 0)
+        snprintf(to, CLI_SPAN_ROOM, "%lldm", whole / 60);
+    else
+        snprintf(to, CLI_SPAN_ROOM, "%llds", whole);
+    return to;
+}
+
 const char *hfi_cli_holder(char to[CLI_HOLDER_ROOM], const struct hf_holder *holder)
 {
     char text[CLI_HOLDER_ROOM], pid[32] = "";

@@ -26,6 +26,10 @@ size_t hfi_cli_fit(const char *text, size_t columns);
 /* "3s", "12m", "2h05m", "3d04h"; "-" for a negative number (not known). Returns `to`. */
 const char *hfi_cli_age(char to[CLI_AGE_ROOM], int64_t ms);
 
+#define CLI_SPAN_ROOM 32
+/* A duration as people write it, exactly: "250ms", "1.5s", "90s", "2m", "1h". Not negative. Returns `to`. */
+const char *hfi_cli_span(char to[CLI_SPAN_ROOM], int64_t ms);
+
 #define CLI_HOLDER_ROOM 384
 /* "user@host pid 17 program" with what is known of it, or the owner id, or "-"; clean. Returns `to`. */
 const char *hfi_cli_holder(char to[CLI_HOLDER_ROOM], const struct hf_holder *holder);

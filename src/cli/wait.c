@@ -35,8 +35,8 @@ struct waiting {
     int code;
 };
 
-/* Who holds it, and our place in the line, as well as it can be found out now. */
-static void describe(struct waiting *waiting)
+/* Who holds it, and our place in the line, as well as it can be found out now; or why it cannot. */
+static int describe(struct waiting *waiting)
 {
     struct cli_run *run = waiting->run;
     struct hf_lock lock = { .size = sizeof lock };
@@ -44,11 +44,12 @@ static void describe(struct waiting *waiting)
     const char *id = hf_client_id(run->store.client);
     char since[CLI_SINCE_ROOM];
     hf_list *list = NULL;
+    int result = hf_inspect(run->store.client, run->options.name, &list);
 
     waiting->place = 0;
     snprintf(waiting->who, sizeof waiting->who, "held by someone else");
-    if (hf_inspect(run->store.client, run->options.name, &list) != HF_OK)
-        return;
+    if (result != HF_OK)
+        return result;
     if (hf_list_get(list, 0, &lock) == HF_OK && (lock.holder.owner[0] || lock.holder.pid > 0))
         snprintf(waiting->who, sizeof waiting->who, "held by %s",
                  hfi_cli_holder_since(since, &lock.holder));
@@ -56,6 +57,7 @@ static void describe(struct waiting *waiting)
         if (strncmp(waiter.owner, id, strlen(id)) == 0)
             waiting->place = (int)i + 1;
     hf_list_free(list);
+    return HF_OK;
 }
 
 static void look(struct waiting *waiting, uint64_t now)
@@ -105,17 +107,27 @@ static void show(struct waiting *waiting, uint64_t now)
     }
 }
 
+/* Is it the store that is not there, as far as a look for people can tell? */
+static bool is_away(int error)
+{
+    return hf_classify(error) == HF_CLASS_UNSURE || hf_classify(error) == HF_CLASS_RETRY;
+}
+
+/* What was known last is that somebody else has it. When the store cannot be asked any more, that is said. */
 static int busy(struct waiting *waiting)
 {
     const struct cli_run_options *options = &waiting->run->options;
-    int64_t ms = options->wait_ms;
+    int error = describe(waiting);
+    char before[CLI_SPAN_ROOM + 32] = "", span[CLI_SPAN_ROOM];
 
-    describe(waiting);
-    if (ms == HF_TRY_ONCE)
-        hfi_cli_say("'%s' is %s", options->name, waiting->who);
-    else
-        hfi_cli_say("gave up after %lld%s: '%s' is %s", (long long)(ms < 1000 ? ms : ms / 1000),
-                    ms < 1000 ? "ms" : "s", options->name, waiting->who);
+    if (options->wait_ms != HF_TRY_ONCE)
+        snprintf(before, sizeof before, "gave up after %s: ", hfi_cli_span(span, options->wait_ms));
+    if (is_away(error)) {
+        hfi_cli_say("%s'%s' was held by someone else, and now: %s", before, options->name,
+                    hf_strerror(error));
+        return hfi_cli_store_exit(error);
+    }
+    hfi_cli_say("%s'%s' is %s", before, options->name, waiting->who);
     return options->busy_code;
 }
 

@@ -63,6 +63,7 @@ static void usage_errors_are_64(void **state)
         { "holdfast", "run", "-E", "256", "x", "true" },
         { "holdfast", "run", "-E", "", "x", "true" },
         { "holdfast", "run", "-E", "-1", "x", "true" },
+        { "holdfast", "run", "-n=3", "x", "true" },
         { "holdfast", "run", "--store", "nonsense:x", "x", "true" },
         { "holdfast", "run", "", "true" },
         { "holdfast", "run", "a\nb", "true" },
@@ -124,6 +125,11 @@ static void output_that_cannot_be_written_is_74(void **state)
         skip();
     assert_int_equal(H_RUN(&p, "sh", "-c", "exec \"$0\" ls > /dev/full", HF_TEST_COMMAND), 74);
     assert_int_equal(H_RUN(&p, "sh", "-c", "exec \"$0\" help > /dev/full", HF_TEST_COMMAND), 74);
+    assert_int_equal(H_RUN(&p, "sh", "-c", "exec \"$0\" ls >&-", HF_TEST_COMMAND), 74);
+    assert_string_equal(p.err_text,
+                        "holdfast: standard output cannot be written: Bad file descriptor\n");
+    assert_int_equal(H_RUN(&p, "sh", "-c", "exec \"$0\" version >&-", HF_TEST_COMMAND), 74);
+    assert_int_equal(H_RUN(&p, "sh", "-c", "exec \"$0\" run x true >&-", HF_TEST_COMMAND), 0);
 }
 
 /* On a server people see a holder a little later. */
@@ -154,7 +160,9 @@ static void busy_is_75_or_what_E_says_and_names_the_holder(void **state)
     assert_int_equal(H_RUN(&p, "holdfast", "run", "--wait", "0", "--busy-code=0", "job:x", "true"),
                      0);
     assert_int_equal(H_RUN(&p, "holdfast", "run", "--wait", "100ms", "job:x", "true"), 75);
-    assert_non_null(strstr(p.err_text, "gave up after 100ms"));
+    assert_non_null(strstr(p.err_text, "gave up after 100ms: 'job:x' is held by "));
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "--wait", "1.1s", "job:x", "true"), 75);
+    assert_non_null(strstr(p.err_text, "gave up after 1.1s: "));
     kill(q.pid, SIGTERM);
     assert_int_equal(h_finish(&q), 40);
 }

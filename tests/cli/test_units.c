@@ -163,6 +163,21 @@ static void ages_are_short(void **state)
         assert_string_equal(hfi_cli_age(to, cases[i].ms), cases[i].text);
 }
 
+static void spans_are_exact(void **state)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } cases[] = { { 0, "0ms" },         { 999, "999ms" },   { 1000, "1s" },    { 1500, "1.5s" },
+                  { 1050, "1.05s" },    { 1001, "1.001s" }, { 90000, "90s" },  { 120000, "2m" },
+                  { 120500, "120.5s" }, { 7200000, "2h" },  { 5400000, "90m" } };
+    char to[CLI_SPAN_ROOM];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(hfi_cli_span(to, cases[i].ms), cases[i].text);
+}
+
 static void holders_are_named_as_far_as_known(void **state)
 {
     struct hf_holder holder = { .size = sizeof holder, .pid = -1, .age_ms = -1 };
@@ -247,7 +262,8 @@ static void wrong_options_are_told(void **state)
 {
     static const char *const cases[][3] = {
         { "test", "--wai=3", NULL }, { "test", "--try=3", NULL }, { "test", "-x", NULL },
-        { "test", "--wait", NULL },  { "test", "-E", NULL },      { "test", "---", NULL }
+        { "test", "--wait", NULL },  { "test", "-E", NULL },      { "test", "---", NULL },
+        { "test", "-n=3", NULL },
     };
 
     (void)state;
@@ -255,6 +271,8 @@ static void wrong_options_are_told(void **state)
         struct cli_options options = { .table = NULL };
 
         assert_int_equal(next_of(2, cases[i], &options), CLI_OPTIONS_WRONG);
+        if (i == 6)
+            assert_string_equal(options.given, "-n"); /* and not -= */
     }
 }
 
@@ -455,6 +473,7 @@ int main(void)
         cmocka_unit_test(text_is_made_harmless),
         cmocka_unit_test(text_is_cut_between_characters),
         cmocka_unit_test(ages_are_short),
+        cmocka_unit_test(spans_are_exact),
         cmocka_unit_test(holders_are_named_as_far_as_known),
         cmocka_unit_test(passwords_are_hidden),
         cmocka_unit_test(options_are_read_in_all_their_forms),
