@@ -214,7 +214,7 @@ static const struct hfi_gate *find_gate(const struct sim_process *process,
 
 static bool is_channel_of(const struct sim_arg *channel, const struct sim_lock *lock)
 {
-    for (int kind = 0; kind < HFI_TOPIC_COUNT; kind++) {
+    for (int kind = 0; kind < HFI_TOPIC_TURN; kind++) {
         char name[HFI_CHANNEL_MAX];
         size_t len = hfi_channel_name(name, lock->name, lock->len, (enum hfi_topic)kind);
 

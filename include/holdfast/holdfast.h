@@ -97,7 +97,8 @@ HF_API const char *hf_version(void);
     X(HF_ERR_NOT_FOUND, -29, LOST, "there is nothing of that name")                                \
     X(HF_ERR_EXISTS, -30, BUSY, "there is something of that name already: it was left as it is")   \
     X(HF_ERR_REENTRY, -31, USAGE, "this owner holds the lock already")                             \
-    X(HF_ERR_UPGRADE, -32, USAGE, "an owner that reads would wait for itself to write")            \
+    X(HF_ERR_UPGRADE, -32, USAGE,                                                                  \
+      "this owner holds the name in another mode, and would wait for itself")                      \
     X(HF_ERR_STALE, -33, LOST, "a newer token was used here before: nothing was changed")
 
 /* What a caller should do now. */

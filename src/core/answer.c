@@ -75,7 +75,7 @@ static struct hfi_waiter *first_that_fits(const struct hfi_gate *gate, const str
     struct hfi_waiter *waiter;
 
     DL_FOREACH (gate->queue, waiter) {
-        if (hfi_pass_fits(hold, waiter))
+        if (hfi_pass_fits(hold, waiter) && !hold->lender && !waiter->lender)
             return waiter;
     }
     return NULL;
@@ -98,7 +98,8 @@ static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     }
     if (!waiter)
         waiter = first_that_fits(gate, hold);
-    if (!waiter || now >= deadline || engine->closing || engine->broken) {
+    if (!waiter || (now >= deadline && gate->kind != HFI_KIND_SEMAPHORE) || engine->closing ||
+        engine->broken) {
         retire(engine, now, gate, hold); /* nobody wants it, or it came too late to be of use */
         if (now >= deadline)
             fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
@@ -106,7 +107,10 @@ static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     }
     hfi_watchdog_confirmed(engine, hold, hold->lease.request.sent_ns, hfi_hold_ttl(hold));
     hfi_pass_claim(engine, now, hold, waiter);
-    fail_once(engine, gate, 0, HF_ERR_BUSY);
+    if (hfi_kind_has_many((enum hfi_kind)gate->kind))
+        hfi_kind_keep(gate, hold);
+    else
+        fail_once(engine, gate, 0, HF_ERR_BUSY);
 }
 
 /* Those who go on waiting need the part of the gate for it. */
@@ -120,6 +124,24 @@ static bool stays(struct hfi_engine *engine, struct hfi_gate *gate)
     return false;
 }
 
+static void note_ticket(struct hfi_wait *wait, const struct hfi_lease *answer)
+{
+    wait->ticket = answer->ticket || (wait->ticket && !answer->queue);
+    if (!answer->ticket || wait->leave_in_flight)
+        return;
+    wait->leave.owner = answer->owner;
+    wait->leave.wait_ms = answer->wait_ms;
+}
+
+static void note_closed(struct hfi_gate *gate)
+{
+    struct hfi_waiter *waiter;
+
+    DL_FOREACH (gate->queue, waiter) {
+        waiter->closed = true;
+    }
+}
+
 static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                  struct hfi_hold *hold)
 {
@@ -129,14 +151,26 @@ static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
     gate->answer = HF_ERR_BUSY;
     take_back(engine, gate, hold);
     if (gate->wait || (answer.ticket && hfi_gate_make_wait(gate) == HF_OK))
-        gate->wait->ticket = answer.ticket || (gate->wait->ticket && !answer.queue);
+        note_ticket(gate->wait, &answer);
     fail_once(engine, gate, gate->tries, HF_ERR_BUSY);
     if (!stays(engine, gate))
         return;
     if (!gate->announced)
         hfi_presence_mark(engine, now, gate); /* the first one of the process to wait */
-    hfi_backoff_reset(&gate->wait->backoff);
+    if (gate->kind != HFI_KIND_SPIN)
+        hfi_backoff_reset(&gate->wait->backoff);
+    if (gate->kind == HFI_KIND_LATCH)
+        note_closed(gate);
     hfi_gate_wait_more(engine, now, gate, &answer);
+}
+
+/* A latch is open: there is nothing to hold. */
+static void opened(struct hfi_engine *engine, struct hfi_gate *gate, struct hfi_hold *hold)
+{
+    bool deleted = hold->lease.verdict == HFI_GONE || (gate->wait && gate->wait->watch.deleted);
+
+    take_back(engine, gate, hold);
+    hfi_kind_open(engine, gate, deleted);
 }
 
 /* What passes by itself at the store; a lack of our own is told at once. */
@@ -171,9 +205,20 @@ static void refused(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
 static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                    struct hfi_hold *hold)
 {
-    if (hold->lease.queue && hfi_gate_make_wait(gate) == HF_OK)
-        gate->wait->ticket = true; /* there may be one: it is to be given up at the end */
-    retire(engine, now, gate, hold);
+    struct hfi_waiter *borrower = hold->lender ? hold->waiter : NULL;
+
+    /* There may be a ticket: it is to be given up at the end. Releasing gives up a fair one. */
+    if (hold->lease.queue && gate->kind != HFI_KIND_FAIR && hfi_gate_make_wait(gate) == HF_OK) {
+        gate->wait->ticket = true;
+        if (!gate->wait->leave_in_flight)
+            gate->wait->leave.owner = hold->lease.owner;
+    }
+    if (gate->kind == HFI_KIND_LATCH)
+        take_back(engine, gate, hold); /* nothing can have come of it */
+    else
+        retire(engine, now, gate, hold);
+    if (borrower) /* its owner id cannot be replaced by another, nor be used before that is released */
+        hfi_gate_finish(engine, borrower, HF_ERR_UNSURE);
     fail_once(engine, gate, gate->tries, HF_ERR_UNSURE);
     if (!gate->unsure || !stays(engine, gate))
         return;
@@ -191,7 +236,9 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
     gate->refs++;
     if (outcome == HFI_DONE)
         measure(engine, now, hold);
-    if (outcome == HFI_DONE && hold->lease.verdict == HFI_GRANTED) {
+    if (outcome == HFI_DONE && gate->kind == HFI_KIND_LATCH && hold->lease.verdict != HFI_BUSY) {
+        opened(engine, gate, hold);
+    } else if (outcome == HFI_DONE && hold->lease.verdict == HFI_GRANTED) {
         granted(engine, now, gate, hold);
     } else if (outcome == HFI_DONE && hold->lease.verdict == HFI_BUSY) {
         busy(engine, now, gate, hold);

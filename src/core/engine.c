@@ -78,6 +78,20 @@ static void release(struct hfi_engine *engine, hfi_time now, struct hfi_handle *
     hfi_gate_settle(engine, gate);
 }
 
+static void forget(struct hfi_engine *engine, hfi_time now, struct hfi_handle *handle)
+{
+    struct hfi_hold *hold = handle->hold;
+    enum hfi_hold_state state = hfi_hold_state_of(hold);
+
+    LL_DELETE(hold->handles, handle);
+    handle->next = NULL;
+    handle->hold = NULL;
+    if (state == HFI_HOLD_HELD || state == HFI_HOLD_LOST)
+        hfi_hold_forget(engine, now, hold);
+    else
+        hfi_hold_settle(engine, hold); /* given back by CLOSE */
+}
+
 static void verify(struct hfi_engine *engine, hfi_time now, struct hfi_renewal *renewal)
 {
     hfi_time shortest = HF_TIME_NEVER;
@@ -247,6 +261,9 @@ static void dispatch(struct hfi_engine *engine, hfi_time now, const struct hfi_i
         break;
     case HFI_INPUT_RELEASE:
         release(engine, now, input->u.handle);
+        break;
+    case HFI_INPUT_FORGET:
+        forget(engine, now, input->u.handle);
         break;
     case HFI_INPUT_VERIFY:
         verify(engine, now, input->u.renewal);

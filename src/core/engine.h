@@ -31,6 +31,7 @@ enum hfi_input_kind {
     HFI_INPUT_TAKE,    /* waiter: it was woken, and is here */
     HFI_INPUT_CANCEL,  /* waiter, error */
     HFI_INPUT_RELEASE, /* handle: its releaser is listed when done, except at once for an inner handle */
+    HFI_INPUT_FORGET,   /* handle: what a semaphore granted is its waiter's business from now on */
     HFI_INPUT_VERIFY,   /* renewal: of one hold, made by the host */
     HFI_INPUT_ANSWER,   /* request: finished by the store */
     HFI_INPUT_WAKE,     /* watch */
@@ -60,6 +61,7 @@ struct hfi_engine {
     struct hfi_hold *holds; /* all, in the order they were made */
     size_t hold_count;
     size_t active;       /* of these: those of which the store may have something */
+    size_t other_gates;  /* those of other kinds than mutexes */
     size_t watched;      /* gates whose wake-ups the store reports */
     uint64_t last_owner; /* the number of the newest owner id */
 

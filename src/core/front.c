@@ -75,7 +75,8 @@ static void rest(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
 /* A block of tokens is asked for only when there is someone here to pass the hold on to. */
 static uint32_t tokens_wanted(const struct hfi_engine *engine, const struct hfi_gate *gate)
 {
-    bool passing = engine->config.pass_count > 0 && engine->config.pass_ns > 0;
+    bool passing = engine->config.pass_count > 0 && engine->config.pass_ns > 0 &&
+                   hfi_kind_passes((enum hfi_kind)gate->kind);
 
     return passing && gate->queue_len > 1 && !gate->queue->fixed ? engine->config.pass_count + 1
                                                                  : 1;
@@ -91,9 +92,22 @@ static struct hfi_hold *owner_id_of(struct hfi_engine *engine, struct hfi_waiter
         hold = waiter->hold = hfi_hold_new(engine, waiter->gate);
     if (!hold)
         return NULL;
+    if (waiter->lender && !hold->lender) {
+        hold->lender = waiter->lender; /* the pin is the hold's from now on */
+        hold->lease.owner = hold->lender->lease.owner;
+        waiter->lender = NULL;
+    }
     if (waiter->label && !hold->label)
         hold->label = strdup(waiter->label);
     return waiter->label && !hold->label ? NULL : hold;
+}
+
+/* How long it is ready to wait in all; 0: for ever, or longer than can be said. */
+static uint32_t wait_ms_of(const struct hfi_waiter *waiter)
+{
+    hfi_time ms = waiter->wait_ns / HFI_MSEC;
+
+    return waiter->once || ms > UINT32_MAX ? 0 : (uint32_t)ms;
 }
 
 /* False: out of memory. */
@@ -111,6 +125,8 @@ static bool start_try(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
     hold->lease.label = hold->label;
     hold->lease.tokens = tokens_wanted(engine, gate);
     hold->lease.queue = gate->queue_len > gate->once_len;
+    hold->lease.prefer = waiter->prefer && !waiter->once;
+    hold->lease.wait_ms = wait_ms_of(waiter);
     gate->hold = hold;
     gate->tries++;
     if (gate->wait) {
@@ -138,7 +154,7 @@ void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     }
     if (gate->hold || engine->closing || engine->broken)
         return;
-    if (is_waiting(gate) && gate->once_len == 0)
+    if (is_waiting(gate) && gate->once_len == 0 && !gate->queue->lender)
         return;
     gate->refs++; /* the last waiter's owner id must not take the gate with it */
     while (gate->queue && !start_try(engine, now, gate)) {
@@ -156,11 +172,17 @@ void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate
     struct hfi_wait *wait = gate->wait;
     hfi_time poll = engine->config.poll_ns;
     hfi_time nap = poll - hfi_random_below(&engine->random, poll / 4 + 1);
+    uint64_t owner = answer->topic == HFI_TOPIC_TURN ? answer->owner : 0;
 
-    if (wait->watch_in_flight) {
+    if (gate->kind == HFI_KIND_SPIN) {
+        set_phase(engine, wait, HFI_PHASE_SLEEPING,
+                  now + hfi_backoff_next(&wait->backoff, &engine->random, HFI_SPIN_MIN_NS,
+                                         HFI_SPIN_MAX_NS));
+    } else if (wait->watch_in_flight) {
         set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
-    } else if (!wait->watched || wait->watch.topic != answer->topic) {
+    } else if (!wait->watched || wait->watch.topic != answer->topic || wait->watch.owner != owner) {
         wait->watch.topic = answer->topic;
+        wait->watch.owner = owner;
         submit_watch(engine, now, wait, HFI_OP_WATCH);
         set_phase(engine, wait, HFI_PHASE_WATCHING, now + nap);
     } else if (wait->wake_pending || !answer->queue) {

@@ -18,28 +18,36 @@
  * Gates come and go
  */
 
-static struct hfi_gate *find(struct hfi_engine *engine, const char *name, size_t len)
+static struct hfi_gate *make(struct hfi_engine *engine, const struct hfi_waiter *waiter,
+                             const struct hfi_gate_key *key)
 {
-    struct hfi_gate *gate;
-
-    HASH_FIND(hh, engine->gates, name, len, gate);
-    return gate;
-}
-
-static struct hfi_gate *make(struct hfi_engine *engine, const char *name, size_t len)
-{
-    struct hfi_gate *gate = calloc(1, sizeof *gate + len + 1);
+    struct hfi_gate *gate = calloc(1, sizeof *gate + key->len + 1);
 
     if (!gate)
         return NULL;
-    memcpy(gate->name, name, len);
-    gate->name_len = (uint16_t)len;
-    HASH_ADD_KEYPTR(hh, engine->gates, gate->name, len, gate);
+    memcpy(gate->name, key->at, key->len);
+    gate->name_len = (uint16_t)waiter->name_len;
+    gate->key_len = (uint16_t)key->len;
+    gate->kind = waiter->kind;
+    gate->permits = waiter->permits;
+    HASH_ADD_KEYPTR(hh, engine->gates, gate->name, key->len, gate);
     if (gate->name_len == 0) {
         free(gate);
         return NULL;
     }
+    engine->other_gates += gate->kind != HFI_KIND_MUTEX;
     return gate;
+}
+
+/* The waiter's gate, made if need be; NULL: out of memory. */
+static struct hfi_gate *gate_of(struct hfi_engine *engine, const struct hfi_waiter *waiter)
+{
+    struct hfi_gate_key key;
+    struct hfi_gate *gate;
+
+    hfi_kind_key(waiter, (enum hfi_kind)waiter->kind, &key);
+    HASH_FIND(hh, engine->gates, key.at, key.len, gate);
+    return gate ? gate : make(engine, waiter, &key);
 }
 
 int hfi_gate_make_wait(struct hfi_gate *gate)
@@ -53,6 +61,7 @@ int hfi_gate_make_wait(struct hfi_gate *gate)
         return HF_ERR_NO_MEMORY;
     wait->watch.name = wait->leave.name = gate->name;
     wait->watch.name_len = wait->leave.name_len = gate->name_len;
+    wait->watch.kind = wait->leave.kind = gate->kind;
     wait->timer.kind = HFI_TIMER_GATE;
     wait->gate = gate;
     gate->wait = wait;
@@ -74,6 +83,7 @@ void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate)
     if (wait)
         hfi_wheel_remove(&engine->wheel, &wait->timer);
     HASH_DEL(engine->gates, gate);
+    engine->other_gates -= gate->kind != HFI_KIND_MUTEX;
     free(wait);
     free(gate);
 }
@@ -103,8 +113,11 @@ void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int r
     waiter->result = result;
     waiter->done = true;
     DL_APPEND(engine->done, waiter);
+    gate->refs++; /* what is freed here must not take the gate with it */
+    hfi_kind_return(engine, &waiter->lender);
     if (spare)
         hfi_hold_settle(engine, spare);
+    gate->refs--;
 }
 
 void hfi_gate_expel(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter, int result)
@@ -150,7 +163,10 @@ static void enqueue(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
     waiter->queued_ns = now;
     waiter->tries_before = gate->tries;
     waiter->timer.kind = HFI_TIMER_WAITER;
-    DL_APPEND(gate->queue, waiter);
+    if (waiter->lender)
+        DL_PREPEND(gate->queue, waiter); /* those before it may wait for its own write hold */
+    else
+        DL_APPEND(gate->queue, waiter);
     gate->queue_len++;
     gate->once_len += waiter->once;
     gate->named_len += waiter->named;
@@ -163,6 +179,10 @@ void hfi_gate_reenter(struct hfi_engine *engine, struct hfi_hold *hold, struct h
 {
     struct hfi_handle *outer = hold->handles;
 
+    if (waiter->no_reentry) {
+        hfi_gate_finish(engine, waiter, HF_ERR_REENTRY);
+        return;
+    }
     waiter->handle->hold = hold;
     waiter->handle->token = outer->token;
     waiter->handle->next = outer->next;
@@ -174,14 +194,15 @@ void hfi_gate_reenter(struct hfi_engine *engine, struct hfi_hold *hold, struct h
 static bool settle_inside(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
 {
     struct hfi_gate *gate = waiter->gate;
-    struct hfi_hold *hold = gate->hold;
+    struct hfi_hold *hold = hfi_kind_entered(gate, now, waiter);
 
-    if (!hold || !hfi_hold_valid(hold, now))
-        return false;
-    if (hold->handles && hfi_gate_is_owner(hold, waiter)) {
+    if (hold) {
         hfi_gate_reenter(engine, hold, waiter);
         return true;
     }
+    hold = gate->hold;
+    if (!hold || !hfi_hold_valid(hold, now))
+        return false;
     if (!hold->handles && hfi_pass_barge(engine, now, gate, waiter))
         return true;
     if (waiter->once && gate->hold == hold) {
@@ -193,11 +214,9 @@ static bool settle_inside(struct hfi_engine *engine, hfi_time now, struct hfi_wa
 
 static int admit(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
 {
-    struct hfi_gate *gate = find(engine, waiter->name, waiter->name_len);
+    struct hfi_gate *gate = gate_of(engine, waiter);
     struct hfi_hold *hold;
 
-    if (!gate)
-        gate = make(engine, waiter->name, waiter->name_len);
     if (!gate)
         return HF_ERR_NO_MEMORY;
     waiter->gate = gate;
@@ -206,7 +225,7 @@ static int admit(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *wai
         return HF_ERR_NO_MEMORY;
     if (hold && hfi_hold_state_of(hold) != HFI_HOLD_TRYING && !hfi_hold_valid(hold, now))
         hfi_hold_lose(engine, now, hold, true); /* the timer is about to say so */
-    return HF_OK;
+    return engine->other_gates > 0 ? hfi_kind_admit(engine, now, waiter) : HF_OK;
 }
 
 void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
@@ -228,7 +247,7 @@ void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
     enqueue(engine, now, waiter);
     if (settle_inside(engine, now, waiter))
         return;
-    if (gate->queue_len > 1 || gate->hold || gate->announced)
+    if (gate->queue_len > 1 || gate->hold || gate->got || gate->announced)
         hfi_presence_mark(engine, now, gate);
     hfi_gate_drive(engine, now, gate);
     hfi_gate_settle(engine, gate);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gate: one name as this process sees it. All acquires of the name meet here; at most one of them talks
- * to the store, and a hold can be passed on without it. gate.c: who waits; front.c: what is asked of the
- * store, and when; answer.c: what a try came to; pass.c: who is next inside the process.
+ * A gate: one name and kind as this process sees it. All acquires of both meet here; at most one of them
+ * talks to the store, and a hold can be passed on without it. gate.c: who waits; front.c: what is asked of
+ * the store, and when; answer.c: what a try came to; pass.c: who is next inside the process; kind.c: what
+ * gates of one name, and the kinds, have to do with each other.
+ *
+ * Of kinds with one owner a gate has one hold at a time, and of the others (kind.c) one that is tried for,
+ * and any number that it has got. A fair lock has a gate for each owner that asks, since each has a place of
+ * its own in the store's queue; permits have one for each number that is asked for at once.
  */
 #ifndef HFI_CORE_GATE_H
 #define HFI_CORE_GATE_H
@@ -21,25 +26,32 @@ struct hfi_waiter {
     size_t name_len;
     uint64_t owner;     /* who asks, in this process */
     uint8_t owner_kind; /* numbers of different kinds are different owners */
+    uint8_t kind;       /* enum hfi_kind */
+    uint32_t permits;   /* PERMITS, SEMAPHORE */
     uint32_t ttl_ms;
-    bool fixed;           /* ttl_ms is a fixed lease */
-    bool once;            /* one attempt */
-    bool named;           /* the program chose the owner: others may ask for the same */
-    bool direct;          /* no thread to wake: a free hold is handed over as it is */
-    hfi_time max_hold_ns; /* 0: none */
-    hfi_time wait_ns;     /* HF_TIME_NEVER: for ever */
-    char *label;          /* allocated; taken over by the hold on success, else the host's */
-    struct hfi_handle *handle;
-    void *cookie; /* the host's, to find it by */
+    bool fixed;                /* ttl_ms is a fixed lease */
+    bool once;                 /* one attempt */
+    bool named;                /* the program chose the owner: others may ask for the same */
+    bool direct;               /* no thread to wake: a free hold is handed over as it is */
+    bool no_reentry;           /* an owner that has it is refused */
+    bool prefer;               /* WRITE: new readers are to wait for it */
+    hfi_time max_hold_ns;      /* 0: none */
+    hfi_time wait_ns;          /* HF_TIME_NEVER: for ever */
+    char *label;               /* allocated; taken over by the hold on success, else the host's */
+    struct hfi_handle *handle; /* LATCH: NULL */
+    void *cookie;              /* the host's, to find it by */
 
     struct hfi_gate *gate;
     struct hfi_hold *hold; /* its owner id in the store, when it has one and no try is in flight */
+    struct hfi_hold
+        *lender; /* READ: the write hold of the same owner, whose owner id it uses; pinned */
     struct hfi_timer timer;
     hfi_time queued_ns;
     uint64_t tries_before; /* gate->tries when it came: answers to later tries concern it too */
     int result;
     bool done;
-    bool woken; /* in the engine's list of waiters to wake */
+    bool woken;  /* in the engine's list of waiters to wake */
+    bool closed; /* LATCH: there was a count since it came */
     struct hfi_waiter *next_woken;
 };
 
@@ -69,7 +81,8 @@ struct hfi_wait {
 
 struct hfi_gate {
     UT_hash_handle hh;
-    struct hfi_hold *hold;     /* TRYING, HELD or AT_RISK; others are detached */
+    struct hfi_hold *hold; /* TRYING, HELD or AT_RISK; others are detached */
+    struct hfi_hold *got;  /* kinds with many owners: HELD or AT_RISK, in the order of the grants */
     struct hfi_waiter *queue;  /* in order */
     struct hfi_waiter *called; /* was woken to take a parked hold, and has not come yet */
     struct hfi_wait *wait;     /* NULL until someone waits */
@@ -78,16 +91,20 @@ struct hfi_gate {
     uint64_t tries;    /* started */
     uint64_t answered; /* the last of them that had a definite answer */
     int answer;        /* and what that was, if it was no grant */
+    uint64_t shown;    /* presence.c: the owner's number that people see */
+    uint32_t got_len;
+    uint32_t permits; /* PERMITS, SEMAPHORE */
     uint32_t queue_len;
     uint32_t once_len;  /* of these: that make only one attempt */
     uint32_t named_len; /* of these: with owners that the program chose */
     uint32_t passes;    /* of the present hold */
     uint32_t refs;      /* holds and announcements that need the name */
     bool unsure;        /* the outcome of the last try is not known */
-    uint16_t name_len;
+    uint16_t name_len, key_len;
+    uint8_t kind;   /* enum hfi_kind */
     bool dirty;     /* presence.c: changed since it was last announced */
     bool announced; /* presence.c: people see something */
-    char name[];
+    char name[];    /* and its NUL; behind that what else there is in the key (kind.c) */
 };
 
 /* gate.c */
@@ -128,6 +145,43 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
 static inline bool hfi_gate_is_owner(const struct hfi_hold *hold, const struct hfi_waiter *waiter)
 {
     return hold->owner == waiter->owner && hold->owner_kind == waiter->owner_kind;
+}
+
+/* kind.c */
+
+/* What a gate is found by: the name, and for others than mutexes a NUL, the kind, and its part. */
+#define HFI_GATE_KEY_TAIL 11
+struct hfi_gate_key {
+    const char *at;
+    size_t len;
+    char room[HF_NAME_MAX + HFI_GATE_KEY_TAIL];
+};
+void hfi_kind_key(const struct hfi_waiter *waiter, enum hfi_kind kind, struct hfi_gate_key *key);
+/* What an owner has of the name already settles it: HF_OK: it does not; a negative error. May note whose owner
+ * id a reader is to use. */
+int hfi_kind_admit(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
+/* The valid hold of the gate that the waiter may enter again; NULL: none. */
+struct hfi_hold *hfi_kind_entered(const struct hfi_gate *gate, hfi_time now,
+                                  const struct hfi_waiter *waiter);
+/* A hold that was granted moves over to those that the gate has got, where there can be many. */
+void hfi_kind_keep(struct hfi_gate *gate, struct hfi_hold *hold);
+/* The hold is no longer one of the gate's. */
+void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold);
+/* The waiter no longer needs what it was to borrow. */
+void hfi_kind_return(struct hfi_engine *engine, struct hfi_hold **lender);
+/* A latch is open, or was deleted: everybody that came before that try has what it waited for. */
+void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, bool deleted);
+
+static inline bool hfi_kind_has_many(enum hfi_kind kind)
+{
+    return kind == HFI_KIND_READ || kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE ||
+           kind == HFI_KIND_LATCH;
+}
+
+/* May its holds be passed on inside the process? */
+static inline bool hfi_kind_passes(enum hfi_kind kind)
+{
+    return kind == HFI_KIND_MUTEX || kind == HFI_KIND_SPIN;
 }
 
 /* pass.c */

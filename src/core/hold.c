@@ -14,7 +14,8 @@
  *                           v or has forgotten it                    | released, and the store
  *                         GONE <-------------------------------------+ has nothing of it
  *
- * An IDLE one that nobody needs is freed as it is.
+ * An IDLE one that nobody needs is freed as it is. What a semaphore granted goes from HELD to GONE when its
+ * waiter has come for it: permits belong to nobody. What a latch "granted" goes back to IDLE: it is nothing.
  *
  * Invariants
  *   1. only HELD and AT_RISK count as held, and only before deadline_ns: whoever asks compares clocks;
@@ -23,7 +24,8 @@
  *      handles are gone: a rival must not be let in sooner than the ttl does while the loser still works;
  *   4. RELEASING is left only by an answer of the store or when the store has forgotten the lease by
  *      itself; a release is repeated until then;
- *   5. gate->hold points to at most one hold, in TRYING, HELD or AT_RISK; in other states it is detached;
+ *   5. gate->hold points to at most one hold, in TRYING, HELD or AT_RISK; of kinds with many owners only in
+ *      TRYING, and those in HELD or AT_RISK are in gate->got; in other states a hold is detached;
  *   6. news is at most one, LOST replaces AT_RISK, and a released hold has none.
  */
 #include "core/hold.h"
@@ -42,7 +44,7 @@
 static const uint8_t PERMITTED[HFI_HOLD_STATES] = {
     [HFI_HOLD_IDLE] = MOVE(TRYING),
     [HFI_HOLD_TRYING] = MOVE(IDLE) | MOVE(HELD) | MOVE(RELEASING),
-    [HFI_HOLD_HELD] = MOVE(AT_RISK) | MOVE(LOST) | MOVE(RELEASING),
+    [HFI_HOLD_HELD] = MOVE(AT_RISK) | MOVE(LOST) | MOVE(RELEASING) | MOVE(GONE),
     [HFI_HOLD_AT_RISK] = MOVE(HELD) | MOVE(LOST) | MOVE(RELEASING),
     [HFI_HOLD_LOST] = MOVE(RELEASING) | MOVE(GONE),
     [HFI_HOLD_RELEASING] = MOVE(GONE),
@@ -74,6 +76,8 @@ struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
         return NULL;
     hold->lease.name = gate->name;
     hold->lease.name_len = gate->name_len;
+    hold->lease.kind = gate->kind;
+    hold->lease.permits = gate->permits;
     hold->lease.owner = ++engine->last_owner;
     hold->renew_ns = hold->look_ns = HF_TIME_NEVER;
     hold->timer.kind = HFI_TIMER_HOLD;
@@ -123,6 +127,7 @@ static void detach(struct hfi_hold *hold)
         gate->hold = NULL;
         gate->called = NULL;
     }
+    hfi_kind_drop(gate, hold);
 }
 
 void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold)
@@ -134,11 +139,12 @@ void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold)
         return;
     if (hold->handles || hold->pins || hold->releaser) /* or waiter */
         return;
-    assert(gate->hold != hold);
+    assert(gate->hold != hold && !hold->got);
     hfi_wheel_remove(&engine->wheel, &hold->timer);
     hfi_hold_set_news(engine, hold, HFI_NEWS_NONE);
     DL_DELETE(engine->holds, hold);
     engine->hold_count--;
+    hfi_kind_return(engine, &hold->lender);
     free(hold->label);
     free(hold);
     gate->refs--;
@@ -215,6 +221,20 @@ static void gone(struct hfi_engine *engine, struct hfi_hold *hold)
     hfi_wheel_remove(&engine->wheel, &hold->timer);
     hfi_hold_move(engine, hold, HFI_HOLD_GONE);
     hfi_hold_settle(engine, hold);
+}
+
+void hfi_hold_forget(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
+{
+    struct hfi_gate *gate = hold->gate;
+
+    assert(!hold->releaser && hfi_kind_has_many((enum hfi_kind)hold->lease.kind));
+    hfi_hold_set_news(engine, hold, HFI_NEWS_NONE);
+    detach(hold);
+    gate->refs++;
+    gone(engine, hold);
+    hfi_gate_drive(engine, now, gate);
+    gate->refs--;
+    hfi_gate_settle(engine, gate);
 }
 
 /* The store has answered a release, or has not. The gate may have waited for it (HFI_PHASE_YIELDING). */

@@ -50,7 +50,10 @@ struct hfi_hold {
     struct hfi_lease lease;                 /* first member */
     struct hfi_hold *prev, *next;           /* the engine's list of all holds */
     struct hfi_hold *news_prev, *news_next; /* the engine's list of holds with news */
+    struct hfi_hold *got_prev, *got_next;   /* the gate's list of those it has got */
     struct hfi_gate *gate;                  /* counted in gate->refs */
+    struct hfi_hold
+        *lender; /* READ: the write hold whose owner id this is; pinned until we are freed */
     struct hfi_timer timer;
     _Atomic(hfi_time) deadline_ns; /* read by any thread without the lock */
     _Atomic(int) state;            /* enum hfi_hold_state; likewise */
@@ -77,6 +80,8 @@ struct hfi_hold {
     uint8_t owner_kind;
     uint8_t news;     /* enum hfi_news: not yet told */
     bool fixed;       /* a fixed lease: never renewed */
+    bool got;         /* is in the gate's list */
+    bool lent;        /* WRITE: a read hold uses its owner id */
     bool renewing;    /* in a batch of the watchdog */
     bool repeated;    /* a release went out before and its outcome is unknown */
     bool store_knows; /* RELEASING: the store may still have it */
@@ -97,6 +102,8 @@ void hfi_hold_set_news(struct hfi_engine *engine, struct hfi_hold *hold, enum hf
 /* Anything to RELEASING, or to GONE where the store has nothing of it. */
 void hfi_hold_end(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,
                   struct hfi_releaser *releaser);
+/* HELD, AT_RISK or LOST to GONE: what was granted is kept for good, and is no lease (semaphores). */
+void hfi_hold_forget(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 void hfi_hold_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 

@@ -33,6 +33,9 @@
 #define HFI_YIELD_NS (2 * HFI_MSEC)
 /* A name is watched for so long after the last waiter has gone: the next one needs no new watch. */
 #define HFI_LINGER_NS HFI_SEC
+/* Waiters of the spin kind, as Redisson's: full jitter between these. */
+#define HFI_SPIN_MIN_NS HFI_MSEC
+#define HFI_SPIN_MAX_NS (128 * HFI_MSEC)
 /* Waiting for a store that cannot be used: full jitter between the first and the poll cap. */
 #define HFI_PAUSE_MIN_NS (20 * HFI_MSEC)
 

@@ -59,7 +59,8 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     assert(!hold->handles);
     handle->next = NULL;
     handle->hold = hold;
-    handle->token = hold->lease.token++;
+    handle->token = hfi_kind_has_many((enum hfi_kind)hold->lease.kind) ? 0 : hold->lease.token;
+    hold->lease.token++;
     hold->lease.tokens--;
     hold->handles = handle;
     hold->owner = waiter->owner;
@@ -75,7 +76,8 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     hfi_presence_mark(engine, now, hold->gate);
     hfi_watchdog_set(engine, hold);
     hfi_gate_finish(engine, waiter, HF_OK);
-    if (hold->gate->named_len == 0)
+    if (hold->gate->named_len == 0 || hold->lease.kind == HFI_KIND_PERMITS ||
+        hold->lease.kind == HFI_KIND_SEMAPHORE)
         return;
     DL_FOREACH_SAFE (hold->gate->queue, other, tmp) {
         if (hfi_gate_is_owner(hold, other))

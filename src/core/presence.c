@@ -81,24 +81,39 @@ bool hfi_presence_forget(struct hfi_engine *engine, struct hfi_gate *gate)
 /* Is there something to tell? That it only listens matters where something was told before. */
 static bool is_shown(const struct hfi_announcement_item *item, bool was_announced)
 {
+    if (item->kind == HFI_KIND_FAIR)
+        return item->held; /* the store's queue shows who waits, each owner by itself */
     return item->held || item->waiters > 0 || (was_announced && item->watching);
 }
 
-static void describe(const struct hfi_gate *gate, struct hfi_announcement_item *item)
+/* What people are to see of a gate's holds: the only one, or the oldest; NULL: none. */
+static const struct hfi_hold *shown(const struct hfi_gate *gate)
 {
-    const struct hfi_hold *hold = gate->hold;
+    if (gate->kind == HFI_KIND_SEMAPHORE)
+        return NULL; /* it is no hold */
+    if (gate->got)
+        return gate->got;
+    return gate->hold && hfi_hold_state_of(gate->hold) != HFI_HOLD_TRYING ? gate->hold : NULL;
+}
+
+static void describe(struct hfi_gate *gate, struct hfi_announcement_item *item)
+{
+    const struct hfi_hold *hold = shown(gate);
 
     memset(item, 0, sizeof *item);
     item->name = gate->name;
     item->name_len = gate->name_len;
+    item->kind = gate->kind;
+    item->owner = gate->shown;
     item->waiters = gate->queue_len;
     item->watching = gate->wait && gate->wait->watched;
     if (gate->queue)
         item->waiting_since_ns = gate->queue->queued_ns;
-    if (!hold || hfi_hold_state_of(hold) == HFI_HOLD_TRYING)
+    if (!hold)
         return;
     item->held = true;
-    item->owner = hold->lease.owner;
+    item->holds = gate->got_len ? gate->got_len : 1;
+    item->owner = gate->shown = hold->lease.owner;
     item->token = hold->handles ? hold->handles->token : hold->lease.token;
     item->held_since_ns = hold->since_ns;
     if (hold->label)

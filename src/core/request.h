@@ -175,7 +175,7 @@ struct hfi_announcement_item {
     uint32_t
         holds; /* how many of this kind (READ, PERMITS); the members below are the oldest one's */
     uint32_t waiters;
-    uint64_t owner; /* if held */
+    uint64_t owner; /* whose hold it is, or was when it was last announced */
     uint64_t token;
     hfi_time held_since_ns;
     hfi_time waiting_since_ns; /* if waiters > 0 */

@@ -22,6 +22,9 @@ int hfi_watchdog_reserve(struct hfi_engine *engine, size_t holds)
     struct hfi_watchdog *dog = &engine->watchdog;
     size_t wanted = holds / HFI_RENEWAL_MAX + 1;
 
+    if (engine->other_gates > 0)
+        wanted += HFI_RENEWAL_CLASSES - 1;
+
     while (dog->batch_count < wanted) {
         struct hfi_batch *batch = calloc(1, sizeof *batch);
 
@@ -114,21 +117,42 @@ static void submit(struct hfi_engine *engine, hfi_time now, struct hfi_batch *ba
     hfi_engine_submit(engine, now, &batch->renewal.request, HFI_OP_RENEW, shortest);
 }
 
-void hfi_watchdog_flush(struct hfi_engine *engine, hfi_time now)
+static unsigned class_of(const struct hfi_hold *hold)
 {
-    struct hfi_batch *batch = engine->watchdog.open;
+    switch ((enum hfi_kind)hold->lease.kind) {
+    case HFI_KIND_WRITE:
+        return 1;
+    case HFI_KIND_READ:
+        return 2;
+    case HFI_KIND_PERMITS:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+static void flush(struct hfi_engine *engine, hfi_time now, unsigned class_)
+{
+    struct hfi_batch *batch = engine->watchdog.open[class_];
 
     if (!batch)
         return;
-    engine->watchdog.open = NULL;
+    engine->watchdog.open[class_] = NULL;
     submit(engine, now, batch);
+}
+
+void hfi_watchdog_flush(struct hfi_engine *engine, hfi_time now)
+{
+    for (unsigned i = 0; i < HFI_RENEWAL_CLASSES; i++)
+        flush(engine, now, i);
 }
 
 /* Puts a hold into the batch that leaves at the end of this step; false: none is free now. */
 static bool add_to_batch(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 {
     struct hfi_watchdog *dog = &engine->watchdog;
-    struct hfi_batch *batch = dog->open;
+    unsigned class_ = class_of(hold);
+    struct hfi_batch *batch = dog->open[class_];
 
     if (!batch) {
         batch = dog->free_;
@@ -136,7 +160,7 @@ static bool add_to_batch(struct hfi_engine *engine, hfi_time now, struct hfi_hol
             return false;
         LL_DELETE(dog->free_, batch);
         batch->renewal.count = 0;
-        dog->open = batch;
+        dog->open[class_] = batch;
     }
     batch->items[batch->renewal.count++] =
         (struct hfi_renewal_item){ .lease = &hold->lease, .ttl_ms = hfi_watchdog_ttl_ms(hold) };
@@ -144,7 +168,7 @@ static bool add_to_batch(struct hfi_engine *engine, hfi_time now, struct hfi_hol
     hold->look_ns = HF_TIME_NEVER;
     hold->pins++;
     if (batch->renewal.count == HFI_RENEWAL_MAX)
-        hfi_watchdog_flush(engine, now);
+        flush(engine, now, class_);
     return true;
 }
 
@@ -182,6 +206,8 @@ void hfi_watchdog_verify_all(struct hfi_engine *engine, hfi_time now)
     DL_FOREACH (engine->holds, hold) {
         if (!hfi_hold_valid(hold, now) || hold->renewing)
             continue;
+        if (hold->lease.kind == HFI_KIND_SEMAPHORE)
+            continue; /* it is no hold */
         ask(engine, now, hold);
         hfi_watchdog_set(engine, hold);
     }

@@ -18,11 +18,14 @@ struct hfi_batch {
     struct hfi_renewal_item items[HFI_RENEWAL_MAX];
 };
 
+/* The items of a renewal are of one class: locks with one owner, writers, readers, permits. */
+#define HFI_RENEWAL_CLASSES 4
+
 struct hfi_watchdog {
     struct hfi_batch *all;
     struct hfi_batch *free_;
-    struct hfi_batch *open; /* being filled in this step */
-    size_t batch_count;     /* all */
+    struct hfi_batch *open[HFI_RENEWAL_CLASSES]; /* being filled in this step */
+    size_t batch_count;                          /* all */
 };
 
 /* Makes sure that so many holds can be renewed. HF_OK or HF_ERR_NO_MEMORY. */

@@ -88,7 +88,7 @@ static void read_channel(struct order *order, const struct command *command)
     MUST(command->argc == 2);
     order->name = -1;
     for (int name = 0; name < NAMES; name++)
-        for (int kind = 0; kind < HFI_TOPIC_COUNT; kind++) {
+        for (int kind = 0; kind < HFI_TOPIC_TURN; kind++) {
             char channel[HFI_CHANNEL_MAX];
             size_t len = hfi_channel_name(channel, CORE_NAMES[name], strlen(CORE_NAMES[name]),
                                           (enum hfi_topic)kind);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds: what a gate is found by, what an owner's holds of one name have to do with each other, and the
+ * holds of gates that have many.
+ *
+ * An owner that has a name for writing reads under the same owner id, for the store to know it by; one read
+ * hold at a time does. That hold keeps the write hold's memory (its pin) until it is freed, and while it is
+ * there, even if only to be released, no other may use the id: a late release would end that one too.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "core/engine.h"
+
+/* ------------------------------------------------------------------------------------------------
+ * Keys
+ */
+
+static void put_number(char *to, uint64_t number)
+{
+    memcpy(to, &number, sizeof number);
+}
+
+void hfi_kind_key(const struct hfi_waiter *waiter, enum hfi_kind kind, struct hfi_gate_key *key)
+{
+    char *tail = key->room + waiter->name_len;
+
+    key->at = waiter->name;
+    key->len = waiter->name_len;
+    if (kind == HFI_KIND_MUTEX)
+        return;
+    memcpy(key->room, waiter->name, waiter->name_len);
+    memset(tail, 0, HFI_GATE_KEY_TAIL);
+    tail[1] = (char)kind;
+    if (kind == HFI_KIND_FAIR) {
+        tail[2] = (char)waiter->owner_kind;
+        put_number(tail + 3, waiter->owner);
+    } else if (kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE) {
+        put_number(tail + 3, waiter->permits);
+    }
+    key->at = key->room;
+    key->len += HFI_GATE_KEY_TAIL;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What an owner has already
+ */
+
+struct hfi_hold *hfi_kind_entered(const struct hfi_gate *gate, hfi_time now,
+                                  const struct hfi_waiter *waiter)
+{
+    struct hfi_hold *hold;
+
+    if (gate->kind == HFI_KIND_PERMITS || gate->kind == HFI_KIND_SEMAPHORE)
+        return NULL; /* each call takes more */
+    hold = gate->hold;
+    if (hold && hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
+        return hold;
+    DL_FOREACH2(gate->got, hold, got_next)
+    {
+        if (hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
+            return hold;
+    }
+    return NULL;
+}
+
+/* The owner's valid hold of the name in another kind; NULL: none. */
+static struct hfi_hold *owned(struct hfi_engine *engine, hfi_time now,
+                              const struct hfi_waiter *waiter, enum hfi_kind kind)
+{
+    struct hfi_gate_key key;
+    struct hfi_gate *gate;
+
+    hfi_kind_key(waiter, kind, &key);
+    HASH_FIND(hh, engine->gates, key.at, key.len, gate);
+    return gate ? hfi_kind_entered(gate, now, waiter) : NULL;
+}
+
+static int borrow(struct hfi_waiter *waiter, struct hfi_hold *write)
+{
+    if (write->lent)
+        return HF_ERR_UNSURE; /* an earlier read hold of this owner is still being released */
+    write->lent = true;
+    write->pins++;
+    waiter->lender = write;
+    return HF_OK;
+}
+
+int hfi_kind_admit(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
+{
+    static const enum hfi_kind LOCKS[] = { HFI_KIND_MUTEX, HFI_KIND_SPIN,  HFI_KIND_FENCED,
+                                           HFI_KIND_FAIR,  HFI_KIND_WRITE, HFI_KIND_READ };
+
+    if (waiter->kind > HFI_KIND_READ || hfi_kind_entered(waiter->gate, now, waiter))
+        return HF_OK;
+    for (size_t i = 0; i < sizeof LOCKS / sizeof LOCKS[0]; i++) {
+        struct hfi_hold *hold =
+            LOCKS[i] == waiter->kind ? NULL : owned(engine, now, waiter, LOCKS[i]);
+
+        if (hold && LOCKS[i] == HFI_KIND_WRITE && waiter->kind == HFI_KIND_READ)
+            return borrow(waiter, hold);
+        if (hold)
+            return HF_ERR_UPGRADE;
+    }
+    return HF_OK;
+}
+
+void hfi_kind_return(struct hfi_engine *engine, struct hfi_hold **lender)
+{
+    struct hfi_hold *hold = *lender;
+
+    if (!hold)
+        return;
+    *lender = NULL;
+    assert(hold->lent && hold->pins > 0);
+    hold->lent = false;
+    hold->pins--;
+    hfi_hold_settle(engine, hold);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Gates that have many
+ */
+
+void hfi_kind_keep(struct hfi_gate *gate, struct hfi_hold *hold)
+{
+    assert(gate->hold == hold && !hold->got);
+    gate->hold = NULL;
+    hold->got = true;
+    DL_APPEND2(gate->got, hold, got_prev, got_next);
+    gate->got_len++;
+}
+
+void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold)
+{
+    if (!hold->got)
+        return;
+    hold->got = false;
+    DL_DELETE2(gate->got, hold, got_prev, got_next);
+    gate->got_len--;
+}
+
+void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, bool deleted)
+{
+    struct hfi_waiter *waiter, *tmp;
+
+    gate->refs++;
+    DL_FOREACH_SAFE (gate->queue, waiter, tmp) {
+        if (waiter->tries_before < gate->tries)
+            hfi_gate_finish(engine, waiter, deleted && waiter->closed ? HF_ERR_NOT_FOUND : HF_OK);
+    }
+    gate->refs--;
+}
