@@ -1,51 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as a command: EVALSHA at first, EVAL with the text when the server did not know the script. */
+/* A request as a command. */
 #include <stdio.h>
 #include <string.h>
 
 #include "store/redis/redis.h"
-
-#define HFI_SCRIPT_TEXTS
-#include "redis_scripts.inc"
-#undef HFI_SCRIPT_TEXTS
+#include "store/redis/script.h"
 
 /* What Redisson publishes for "unlocked". */
 #define UNLOCKED "0"
-
-struct script {
-    const char *sha, *text;
-    size_t length;
-};
-
-enum script_name {
-#define HFI_SCRIPT(name, sha, text, length) SCRIPT_##name,
-#include "redis_scripts.inc"
-#undef HFI_SCRIPT
-    SCRIPT_COUNT
-};
-
-static const struct script SCRIPTS[SCRIPT_COUNT] = {
-#define HFI_SCRIPT(name, sha, text, length) [SCRIPT_##name] = { sha, text, length },
-#include "redis_scripts.inc"
-#undef HFI_SCRIPT
-};
-
-/* The head of a script's call; `arguments` are those that follow, keys included. */
-static void call(struct hfi_resp *resp, const struct hfi_request *request, enum script_name name,
-                 size_t keys, size_t arguments)
-{
-    const struct script *script = &SCRIPTS[name];
-
-    hfi_resp_command(resp, 3 + arguments);
-    if (request->stage == HFI_STAGE_TEXT) {
-        hfi_resp_text(resp, "EVAL");
-        hfi_resp_bytes(resp, script->text, script->length);
-    } else {
-        hfi_resp_text(resp, "EVALSHA");
-        hfi_resp_text(resp, script->sha);
-    }
-    hfi_resp_number(resp, keys);
-}
 
 static void channel(struct hfi_resp *resp, struct hfi_mapped lock)
 {
@@ -68,7 +30,7 @@ static void encode_try(struct hfi_redis *redis, struct hfi_resp *resp,
     char key[HFI_TOKEN_KEY_MAX];
     size_t len = hfi_token_key(&redis->tags, key, hfi_slot(lock.name, lock.len));
 
-    call(resp, &lease->request, SCRIPT_acquire, 2, 5);
+    hfi_redis_call(resp, &lease->request, HFI_SCRIPT_acquire, 2, 5);
     hfi_resp_bytes(resp, lock.name, lock.len);
     hfi_resp_bytes(resp, key, len);
     hfi_resp_owner(resp, redis->identity->id, lease->owner);
@@ -81,7 +43,7 @@ static void encode_release(struct hfi_redis *redis, struct hfi_resp *resp,
 {
     struct hfi_mapped lock = hfi_redis_map(redis, lease->name, lease->name_len);
 
-    call(resp, &lease->request, SCRIPT_release, 2, 4);
+    hfi_redis_call(resp, &lease->request, HFI_SCRIPT_release, 2, 4);
     hfi_resp_bytes(resp, lock.name, lock.len);
     channel(resp, lock);
     hfi_resp_owner(resp, redis->identity->id, lease->owner);
@@ -91,7 +53,7 @@ static void encode_release(struct hfi_redis *redis, struct hfi_resp *resp,
 static void encode_renewal(struct hfi_redis *redis, struct hfi_resp *resp,
                            const struct hfi_renewal *renewal)
 {
-    call(resp, &renewal->request, SCRIPT_renew, renewal->count, 3 * renewal->count);
+    hfi_redis_call(resp, &renewal->request, HFI_SCRIPT_renew, renewal->count, 3 * renewal->count);
     for (size_t i = 0; i < renewal->count; i++)
         name(redis, resp, renewal->items[i].lease->name, renewal->items[i].lease->name_len);
     for (size_t i = 0; i < renewal->count; i++) {
@@ -125,7 +87,8 @@ static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hf
     const struct hfi_identity *who = redis->identity;
 
     redis->registered = true;
-    call(resp, &announcement->request, SCRIPT_announce, 1, 8 + 9 * announcement->count);
+    hfi_redis_call(resp, &announcement->request, HFI_SCRIPT_announce, 1,
+                   8 + 9 * announcement->count);
     hfi_resp_joined(resp, HFI_CLIENT_PREFIX, who->id, strlen(who->id));
     hfi_resp_number(resp, announcement->ttl_ns / HFI_MSEC);
     hfi_resp_text(resp, who->host);
@@ -154,7 +117,7 @@ static void encode_check(struct hfi_resp *resp)
 void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *request,
                               struct hfi_text *const *names, size_t count)
 {
-    call(resp, request, SCRIPT_inspect, count, count);
+    hfi_redis_call(resp, request, HFI_SCRIPT_inspect, count, count);
     for (size_t i = 0; i < count; i++)
         hfi_resp_bytes(resp, names[i]->bytes, names[i]->len);
 }
@@ -164,7 +127,7 @@ void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
 {
     struct hfi_mapped lock = hfi_redis_map(redis, query->text, strlen(query->text));
 
-    call(resp, request, SCRIPT_break, 2, 4);
+    hfi_redis_call(resp, request, HFI_SCRIPT_break, 2, 4);
     hfi_resp_bytes(resp, lock.name, lock.len);
     channel(resp, lock);
     hfi_resp_text(resp, query->owner);

@@ -6,6 +6,7 @@
  *   link.c     the two connections: when they are wanted, their bytes, their end
  *   greet.c    what is said first on a new connection, and what servers are refused
  *   command.c  a request as a command        reply.c   a reply as an answer
+ *   script.c   calling a script
  *   watch.c    subscriptions                 people.c  list, inspect, break
  *   names.c    keys and channels             map.c     names under a prefix
  *   resp.c     writing commands              scripts/  what the server runs
