@@ -27,6 +27,29 @@ static void channels_are_redissons(void **state)
     check_channel("{}", HFI_TOPIC_LOCK, "redisson_lock__channel:{}");
     check_channel("{test}:abc:key", HFI_TOPIC_LOCK, "redisson_lock__channel:{test}:abc:key");
     check_channel("\xc3\xa9:x", HFI_TOPIC_LOCK, "redisson_lock__channel:{\xc3\xa9:x}");
+    check_channel("order", HFI_TOPIC_PERMITS, "redisson_sc:{order}");
+    check_channel("foo{t}", HFI_TOPIC_PERMITS, "redisson_sc:foo{t}");
+    check_channel("order", HFI_TOPIC_LATCH, "redisson_countdownlatch__channel__{order}");
+    check_channel("a{x}b", HFI_TOPIC_LATCH, "redisson_countdownlatch__channel__{a{x}b}");
+}
+
+static void check_suffix(const char *name, const char *suffix, const char *expected)
+{
+    char *to = malloc(strlen(expected)); /* so that the address sanitizer sees its end */
+
+    assert_int_equal(hfi_suffix_name(to, name, strlen(name), suffix), strlen(expected));
+    assert_memory_equal(to, expected, strlen(expected));
+    free(to);
+}
+
+/* suffixName() */
+static void keys_are_redissons(void **state)
+{
+    (void)state;
+    check_suffix("order", "timeout", "{order}:timeout");
+    check_suffix("foo{t}", "timeout", "foo{t}:timeout");
+    check_suffix("a{b", "x:1", "a{b:x:1");
+    check_suffix("a}b", "", "{a}b}:");
 }
 
 /* The longest name fits into the longest channel, and the length counts, not a NUL. */
@@ -45,6 +68,9 @@ static void channels_of_the_longest_name(void **state)
     assert_int_equal(to[len - 1], '}');
     len = hfi_channel_name(to, name, 3, HFI_TOPIC_LOCK);
     assert_memory_equal(to, "redisson_lock__channel:{nnn}", len);
+    for (unsigned topic = 0; topic < HFI_TOPIC_COUNT; topic++)
+        assert_true(hfi_channel_name(to, name, HF_NAME_MAX, (enum hfi_topic)topic) <=
+                    HFI_CHANNEL_MAX - HFI_PREFIX_MAX);
     free(name);
     free(to);
 }
@@ -172,7 +198,7 @@ int main(void)
         cmocka_unit_test(channels_are_redissons),   cmocka_unit_test(channels_of_the_longest_name),
         cmocka_unit_test(slots_are_the_clusters),   cmocka_unit_test(tags_by_the_specification),
         cmocka_unit_test(slots_of_random_keys),     cmocka_unit_test(a_token_key_for_every_slot),
-        cmocka_unit_test(token_keys_stay_the_same),
+        cmocka_unit_test(token_keys_stay_the_same), cmocka_unit_test(keys_are_redissons),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources: Redisson's RedissonObject.prefixName() for the channels; the Redis cluster specification for
- * slots.
+ * Sources: Redisson's RedissonObject.prefixName() and suffixName() for keys and channels, and its
+ * RedissonCountDownLatch for the one channel that is made differently; the Redis cluster specification for slots.
  *
  * A counter of tokens must lie in its lock's slot, and there is one a slot, not one a lock. Its tag is six
  * letters, each one of eight that differ in their lowest three bits only: 18 bits. CRC16 is linear over
@@ -28,20 +28,49 @@ static const char *const CHANNEL_PREFIX[HFI_TOPIC_COUNT] = {
     [HFI_TOPIC_LATCH] = "redisson_countdownlatch__channel__",
 };
 
+static size_t put(char *to, const char *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    return len;
+}
+
+/* The name with braces around it, if it has none. */
+static size_t put_tagged(char *to, const char *name, size_t len)
+{
+    bool tagged = memchr(name, '{', len) != NULL;
+    size_t n = put(to, "{", !tagged);
+
+    n += put(to + n, name, len);
+    return n + put(to + n, "}", !tagged);
+}
+
+size_t hfi_prefix_name(char *to, const char *prefix, const char *name, size_t len)
+{
+    size_t n = put(to, prefix, strlen(prefix));
+
+    n += put(to + n, ":", 1);
+    return n + put_tagged(to + n, name, len);
+}
+
+size_t hfi_suffix_name(char *to, const char *name, size_t len, const char *suffix)
+{
+    size_t n = put_tagged(to, name, len);
+
+    n += put(to + n, ":", 1);
+    return n + put(to + n, suffix, strlen(suffix));
+}
+
+/* A latch's has neither a colon nor a look at the name. */
 size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic)
 {
-    size_t n = strlen(CHANNEL_PREFIX[topic]);
-    bool tagged = memchr(name, '{', len) != NULL;
+    size_t n;
 
-    memcpy(to, CHANNEL_PREFIX[topic], n);
-    to[n++] = ':';
-    if (!tagged)
-        to[n++] = '{';
-    memcpy(to + n, name, len);
-    n += len;
-    if (!tagged)
-        to[n++] = '}';
-    return n;
+    if (topic != HFI_TOPIC_LATCH)
+        return hfi_prefix_name(to, CHANNEL_PREFIX[topic], name, len);
+    n = put(to, CHANNEL_PREFIX[topic], strlen(CHANNEL_PREFIX[topic]));
+    n += put(to + n, "{", 1);
+    n += put(to + n, name, len);
+    return n + put(to + n, "}", 1);
 }
 
 static uint16_t crc16(const char *bytes, size_t len)

@@ -9,12 +9,20 @@
 #define HFI_PREFIX_MAX 256
 #define HFI_MAPPED_MAX (HFI_PREFIX_MAX + HF_NAME_MAX)
 /* The longest channel: its kind, colon, braces, name. */
-#define HFI_CHANNEL_MAX (HFI_MAPPED_MAX + 32)
+#define HFI_CHANNEL_MAX (HFI_MAPPED_MAX + 40)
+/* The longest key that is derived from a name: what comes before and behind it is at most so long. */
+#define HFI_KEY_AFFIX_MAX 112
+#define HFI_KEY_MAX       (HFI_MAPPED_MAX + HFI_KEY_AFFIX_MAX + 3)
 /* The key of a slot's counter of tokens, with its final NUL. */
 #define HFI_TOKEN_KEY_MAX 32
 
 #define HFI_CLIENT_PREFIX "holdfast:client:" /* registry key, and the channel of the same name */
 
+/* "<prefix>:{<name>}", or "<prefix>:<name>" when the name has an opening brace. Returns its length; no NUL is
+ * written. */
+size_t hfi_prefix_name(char *to, const char *prefix, const char *name, size_t len);
+/* "{<name>}:<suffix>", or "<name>:<suffix>". */
+size_t hfi_suffix_name(char *to, const char *name, size_t len, const char *suffix);
 /* The channel that tells of releases of a lock. Returns its length; no NUL is written. */
 size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic);
 
