@@ -5,6 +5,7 @@
  *
  *   redis_data.c      keys, expiry, what can be undone     redis_conn.c   connections: parsing, replying
  *   redis_command.c   the table, and who may run what      redis_keys.c   strings, hashes, keys
+ *   redis_list.c      lists                                redis_zset.c   sorted sets
  *   redis_admin.c     connections, channels, the server    redis_lua.c    EVAL and what scripts call
  *
  * It is compared with a real server, reply by reply (tests/sim/test_redis.c); it is Redis 7.0 where versions
@@ -37,7 +38,13 @@ struct sim_arg {
  * Data
  */
 
-enum sim_redis_type { SIM_REDIS_STRING, SIM_REDIS_HASH };
+enum sim_redis_type {
+    SIM_REDIS_STRING,
+    SIM_REDIS_HASH,
+    SIM_REDIS_LIST, /* fields without values, in order; the same name may be there more than once */
+    SIM_REDIS_ZSET, /* fields whose values are scores in text, in the order of scores and names */
+    SIM_REDIS_TYPES
+};
 
 struct sim_field {
     char *name, *value;
@@ -50,7 +57,7 @@ struct sim_key {
     int64_t expires_ms; /* by the server's wall clock; -1: never */
     char *value;
     size_t value_len;
-    struct sim_field *field; /* in the order in which they came */
+    struct sim_field *field; /* hash: in the order in which they came */
     size_t fields, room;
     size_t len;
     char name[];
@@ -169,6 +176,9 @@ struct sim_field *sim_key_field(const struct sim_key *key, const char *name, siz
 /* True: it is new. */
 bool sim_key_put(struct sim_key *key, const char *name, size_t name_len, const char *value,
                  size_t value_len);
+/* One more field before the one at `at`, whatever there is. */
+void sim_key_insert(struct sim_key *key, size_t at, const char *name, size_t name_len,
+                    const char *value, size_t value_len);
 void sim_key_drop(struct sim_key *key, struct sim_field *field);
 /* Tells the hooks what the command has changed. */
 void sim_redis_commit(struct sim_redis *redis, struct sim_conn *conn);
@@ -220,10 +230,34 @@ struct sim_command {
     void (*run)(struct sim_call *call);
 };
 
-extern const struct sim_command sim_redis_keys[], sim_redis_admin[], sim_redis_eval[];
+extern const struct sim_command sim_redis_keys[], sim_redis_lists[], sim_redis_zsets[],
+    sim_redis_admin[], sim_redis_eval[];
 
 const struct sim_command *sim_command_find(const struct sim_arg *name);
 bool sim_command_arity_ok(const struct sim_command *command, size_t argc);
+
+/* redis_keys.c: of the command that runs: the key in an argument, and what may be done with it. */
+unsigned sim_call_db(const struct sim_call *call);
+struct sim_key *sim_call_find(const struct sim_call *call, size_t i);
+/* The key in argument 1 of that type, or NULL when there is none; false: it is of another type, and that was
+ * said. */
+bool sim_call_typed(const struct sim_call *call, enum sim_redis_type type,
+                    struct sim_key **ret_key);
+void sim_call_touch(const struct sim_call *call, size_t i);
+struct sim_key *sim_call_make(const struct sim_call *call, enum sim_redis_type type);
+void sim_call_drop_empty(const struct sim_call *call, struct sim_key *key);
+
+#define SIM_NOT_INTEGER "ERR value is not an integer or out of range"
+
+/* redis_list.c: two indices, from the end where they are negative. */
+struct sim_slice {
+    long long first, last;
+};
+
+/* From arguments 2 and 3; false: they are none, and that was said. */
+bool sim_call_slice(const struct sim_call *call, struct sim_slice *slice);
+/* Cuts it to what there is; how many that are. */
+size_t sim_slice_fit(struct sim_slice *slice, size_t count);
 
 /* redis_admin.c */
 long long sim_redis_publish(struct sim_redis *redis, const struct sim_arg *channel,

@@ -42,11 +42,14 @@ static const struct sim_command *look(const struct sim_command *table, const str
 
 const struct sim_command *sim_command_find(const struct sim_arg *name)
 {
-    const struct sim_command *command = look(sim_redis_eval, name);
+    static const struct sim_command *const TABLES[] = { sim_redis_eval, sim_redis_keys,
+                                                        sim_redis_lists, sim_redis_zsets,
+                                                        sim_redis_admin };
+    const struct sim_command *command = NULL;
 
-    if (!command)
-        command = look(sim_redis_keys, name);
-    return command ? command : look(sim_redis_admin, name);
+    for (size_t i = 0; i < sizeof TABLES / sizeof TABLES[0] && !command; i++)
+        command = look(TABLES[i], name);
+    return command;
 }
 
 bool sim_command_arity_ok(const struct sim_command *command, size_t argc)

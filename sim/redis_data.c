@@ -52,24 +52,34 @@ struct sim_field *sim_key_field(const struct sim_key *key, const char *name, siz
     return NULL;
 }
 
+void sim_key_insert(struct sim_key *key, size_t at, const char *name, size_t name_len,
+                    const char *value, size_t value_len)
+{
+    if (key->fields == key->room) {
+        key->room = key->room ? key->room * 2 : 4;
+        key->field = sim_grow(key->field, key->room * sizeof *key->field);
+    }
+    memmove(&key->field[at + 1], &key->field[at], (key->fields - at) * sizeof *key->field);
+    key->field[at] = (struct sim_field){ .name = sim_copy(name, name_len),
+                                         .name_len = name_len,
+                                         .value = sim_copy(value, value_len),
+                                         .value_len = value_len };
+    key->fields++;
+}
+
 bool sim_key_put(struct sim_key *key, const char *name, size_t name_len, const char *value,
                  size_t value_len)
 {
     struct sim_field *field = sim_key_field(key, name, name_len);
-    bool is_new = field == NULL;
 
-    if (is_new) {
-        if (key->fields == key->room) {
-            key->room = key->room ? key->room * 2 : 4;
-            key->field = sim_grow(key->field, key->room * sizeof *key->field);
-        }
-        field = &key->field[key->fields++];
-        *field = (struct sim_field){ .name = sim_copy(name, name_len), .name_len = name_len };
+    if (!field) {
+        sim_key_insert(key, key->fields, name, name_len, value, value_len);
+        return true;
     }
     free(field->value);
     field->value = sim_copy(value, value_len);
     field->value_len = value_len;
-    return is_new;
+    return false;
 }
 
 void sim_key_drop(struct sim_key *key, struct sim_field *field)
@@ -93,8 +103,8 @@ struct sim_key *sim_key_copy(const struct sim_key *key)
     if (key->type == SIM_REDIS_STRING)
         sim_key_set(copy, key->value, key->value_len);
     for (size_t i = 0; i < key->fields; i++)
-        sim_key_put(copy, key->field[i].name, key->field[i].name_len, key->field[i].value,
-                    key->field[i].value_len);
+        sim_key_insert(copy, i, key->field[i].name, key->field[i].name_len, key->field[i].value,
+                       key->field[i].value_len);
     return copy;
 }
 

@@ -7,38 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRONG_TYPE  "WRONGTYPE Operation against a key holding the wrong kind of value"
-#define NOT_INTEGER "ERR value is not an integer or out of range"
+#define WRONG_TYPE "WRONGTYPE Operation against a key holding the wrong kind of value"
 
-static unsigned db_of(const struct sim_call *call)
+unsigned sim_call_db(const struct sim_call *call)
 {
     return call->conn ? call->conn->db : call->redis->hand_db;
 }
 
-static struct sim_key *find(const struct sim_call *call, size_t i)
+struct sim_key *sim_call_find(const struct sim_call *call, size_t i)
 {
-    return sim_redis_find(call->redis, db_of(call), call->argv[i].at, call->argv[i].len);
+    return sim_redis_find(call->redis, sim_call_db(call), call->argv[i].at, call->argv[i].len);
 }
 
-/* The key of that type, or NULL when there is none; false: it is of another type, and that was said. */
-static bool find_typed(const struct sim_call *call, enum sim_redis_type type,
-                       struct sim_key **ret_key)
+bool sim_call_typed(const struct sim_call *call, enum sim_redis_type type, struct sim_key **ret_key)
 {
-    *ret_key = find(call, 1);
+    *ret_key = sim_call_find(call, 1);
     if (!*ret_key || (*ret_key)->type == type)
         return true;
     sim_reply_error(call->reply, WRONG_TYPE);
     return false;
 }
 
-static void touch(const struct sim_call *call, size_t i)
+void sim_call_touch(const struct sim_call *call, size_t i)
 {
-    sim_redis_touch(call->redis, db_of(call), call->argv[i].at, call->argv[i].len);
+    sim_redis_touch(call->redis, sim_call_db(call), call->argv[i].at, call->argv[i].len);
 }
 
-static struct sim_key *make(const struct sim_call *call, enum sim_redis_type type)
+struct sim_key *sim_call_make(const struct sim_call *call, enum sim_redis_type type)
 {
-    return sim_redis_make(call->redis, db_of(call), call->argv[1].at, call->argv[1].len, type);
+    return sim_redis_make(call->redis, sim_call_db(call), call->argv[1].at, call->argv[1].len,
+                          type);
+}
+
+void sim_call_drop_empty(const struct sim_call *call, struct sim_key *key)
+{
+    if (key && key->fields == 0)
+        sim_redis_remove(call->redis, sim_call_db(call), key);
 }
 
 static long long now_ms(const struct sim_call *call)
@@ -55,7 +59,7 @@ static void run_exists(struct sim_call *call)
     long long found = 0;
 
     for (size_t i = 1; i < call->argc; i++)
-        found += find(call, i) != NULL;
+        found += sim_call_find(call, i) != NULL;
     sim_reply_integer(call->reply, found);
 }
 
@@ -64,29 +68,29 @@ static void run_del(struct sim_call *call)
     long long removed = 0;
 
     for (size_t i = 1; i < call->argc; i++) {
-        struct sim_key *key = find(call, i);
+        struct sim_key *key = sim_call_find(call, i);
 
         if (!key)
             continue;
-        touch(call, i);
-        sim_redis_remove(call->redis, db_of(call), key);
+        sim_call_touch(call, i);
+        sim_redis_remove(call->redis, sim_call_db(call), key);
         removed++;
     }
     sim_reply_integer(call->reply, removed);
 }
 
+static const char *const TYPE[SIM_REDIS_TYPES] = { "string", "hash", "list", "zset" };
+
 static void run_type(struct sim_call *call)
 {
-    const struct sim_key *key = find(call, 1);
+    const struct sim_key *key = sim_call_find(call, 1);
 
-    sim_reply_status(call->reply, !key                            ? "none"
-                                  : key->type == SIM_REDIS_STRING ? "string"
-                                                                  : "hash");
+    sim_reply_status(call->reply, key ? TYPE[key->type] : "none");
 }
 
 static void run_pttl(struct sim_call *call)
 {
-    const struct sim_key *key = find(call, 1);
+    const struct sim_key *key = sim_call_find(call, 1);
     long long left = key ? key->expires_ms - now_ms(call) : -2;
 
     if (key && key->expires_ms < 0)
@@ -103,7 +107,7 @@ static void expire(struct sim_call *call, long long unit)
     char text[64];
 
     if (!sim_arg_number(&call->argv[2], &ttl)) {
-        sim_reply_error(call->reply, NOT_INTEGER);
+        sim_reply_error(call->reply, SIM_NOT_INTEGER);
         return;
     }
     if (ttl > (INT64_MAX - now_ms(call)) / unit || ttl < INT64_MIN / unit) {
@@ -112,13 +116,13 @@ static void expire(struct sim_call *call, long long unit)
         sim_reply_error(call->reply, text);
         return;
     }
-    key = find(call, 1);
+    key = sim_call_find(call, 1);
     sim_reply_integer(call->reply, key != NULL);
     if (!key)
         return;
-    touch(call, 1);
+    sim_call_touch(call, 1);
     if (ttl <= 0)
-        sim_redis_remove(call->redis, db_of(call), key);
+        sim_redis_remove(call->redis, sim_call_db(call), key);
     else
         key->expires_ms = now_ms(call) + ttl * unit;
 }
@@ -135,11 +139,11 @@ static void run_expire(struct sim_call *call)
 
 static void run_persist(struct sim_call *call)
 {
-    struct sim_key *key = find(call, 1);
+    struct sim_key *key = sim_call_find(call, 1);
     bool had = key && key->expires_ms >= 0;
 
     if (had) {
-        touch(call, 1);
+        sim_call_touch(call, 1);
         key->expires_ms = -1;
     }
     sim_reply_integer(call->reply, had);
@@ -153,7 +157,7 @@ static void run_get(struct sim_call *call)
 {
     struct sim_key *key;
 
-    if (!find_typed(call, SIM_REDIS_STRING, &key))
+    if (!sim_call_typed(call, SIM_REDIS_STRING, &key))
         return;
     if (key)
         sim_reply_bulk(call->reply, key->value, key->value_len);
@@ -173,7 +177,7 @@ static bool set_options(struct sim_call *call, bool *if_new, bool *if_there, lon
             *if_there = true;
         } else if ((seconds || sim_arg_is(&call->argv[i], "px")) && i + 1 < call->argc) {
             if (!sim_arg_number(&call->argv[++i], px)) {
-                sim_reply_error(call->reply, NOT_INTEGER);
+                sim_reply_error(call->reply, SIM_NOT_INTEGER);
                 return false;
             }
             if (*px <= 0 || *px > (INT64_MAX - now_ms(call)) / (seconds ? 1000 : 1)) {
@@ -197,15 +201,15 @@ static void run_set(struct sim_call *call)
 
     if (!set_options(call, &if_new, &if_there, &px))
         return;
-    key = find(call, 1);
+    key = sim_call_find(call, 1);
     if ((if_new && key) || (if_there && !key)) {
         sim_reply_nil(call->reply);
         return;
     }
-    touch(call, 1);
+    sim_call_touch(call, 1);
     if (key)
-        sim_redis_remove(call->redis, db_of(call), key);
-    key = make(call, SIM_REDIS_STRING);
+        sim_redis_remove(call->redis, sim_call_db(call), key);
+    key = sim_call_make(call, SIM_REDIS_STRING);
     sim_key_set(key, call->argv[2].at, call->argv[2].len);
     if (px > 0)
         key->expires_ms = now_ms(call) + px;
@@ -227,23 +231,63 @@ static bool add(struct sim_call *call, const char *text, size_t len, long long b
     return false;
 }
 
-static void run_incr(struct sim_call *call)
+static void change(struct sim_call *call, long long by)
 {
-    long long sum = 1;
+    long long sum = by;
     struct sim_key *key;
     char text[24];
     int n;
 
-    if (!find_typed(call, SIM_REDIS_STRING, &key))
+    if (!sim_call_typed(call, SIM_REDIS_STRING, &key))
         return;
-    if (key && !add(call, key->value, key->value_len, 1, NOT_INTEGER, &sum))
+    if (key && !add(call, key->value, key->value_len, by, SIM_NOT_INTEGER, &sum))
         return;
-    touch(call, 1);
+    sim_call_touch(call, 1);
     if (!key)
-        key = make(call, SIM_REDIS_STRING);
+        key = sim_call_make(call, SIM_REDIS_STRING);
     n = snprintf(text, sizeof text, "%lld", sum);
     sim_key_set(key, text, (size_t)n);
     sim_reply_integer(call->reply, sum);
+}
+
+static void run_incr(struct sim_call *call)
+{
+    change(call, 1);
+}
+
+static void run_decr(struct sim_call *call)
+{
+    change(call, -1);
+}
+
+static void run_incrby(struct sim_call *call)
+{
+    long long by;
+
+    if (sim_arg_number(&call->argv[2], &by))
+        change(call, by);
+    else
+        sim_reply_error(call->reply, SIM_NOT_INTEGER);
+}
+
+static void run_decrby(struct sim_call *call)
+{
+    long long by;
+
+    if (!sim_arg_number(&call->argv[2], &by))
+        sim_reply_error(call->reply, SIM_NOT_INTEGER);
+    else if (by == INT64_MIN)
+        sim_reply_error(call->reply, "ERR decrement would overflow");
+    else
+        change(call, -by);
+}
+
+static void run_strlen(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (sim_call_typed(call, SIM_REDIS_STRING, &key))
+        sim_reply_integer(call->reply, key ? (long long)key->value_len : 0);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -259,11 +303,11 @@ static void run_hset(struct sim_call *call)
         sim_reply_error(call->reply, "ERR wrong number of arguments for 'hset' command");
         return;
     }
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
-    touch(call, 1);
+    sim_call_touch(call, 1);
     if (!key)
-        key = make(call, SIM_REDIS_HASH);
+        key = sim_call_make(call, SIM_REDIS_HASH);
     for (size_t i = 2; i + 1 < call->argc; i += 2)
         added += sim_key_put(key, call->argv[i].at, call->argv[i].len, call->argv[i + 1].at,
                              call->argv[i + 1].len);
@@ -275,7 +319,7 @@ static void run_hget(struct sim_call *call)
     const struct sim_field *field;
     struct sim_key *key;
 
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
     field = key ? sim_key_field(key, call->argv[2].at, call->argv[2].len) : NULL;
     if (field)
@@ -284,11 +328,22 @@ static void run_hget(struct sim_call *call)
         sim_reply_nil(call->reply);
 }
 
+static void run_hstrlen(struct sim_call *call)
+{
+    const struct sim_field *field;
+    struct sim_key *key;
+
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
+        return;
+    field = key ? sim_key_field(key, call->argv[2].at, call->argv[2].len) : NULL;
+    sim_reply_integer(call->reply, field ? (long long)field->value_len : 0);
+}
+
 static void run_hexists(struct sim_call *call)
 {
     struct sim_key *key;
 
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
     sim_reply_integer(call->reply, key && sim_key_field(key, call->argv[2].at, call->argv[2].len));
 }
@@ -297,7 +352,7 @@ static void run_hlen(struct sim_call *call)
 {
     struct sim_key *key;
 
-    if (find_typed(call, SIM_REDIS_HASH, &key))
+    if (sim_call_typed(call, SIM_REDIS_HASH, &key))
         sim_reply_integer(call->reply, key ? (long long)key->fields : 0);
 }
 
@@ -305,7 +360,7 @@ static void run_hgetall(struct sim_call *call)
 {
     struct sim_key *key;
 
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
     sim_reply_array(call->reply, key ? 2 * key->fields : 0);
     for (size_t i = 0; key && i < key->fields; i++) {
@@ -319,19 +374,19 @@ static void run_hdel(struct sim_call *call)
     long long removed = 0;
     struct sim_key *key;
 
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
     for (size_t i = 2; key && i < call->argc; i++) {
         struct sim_field *field = sim_key_field(key, call->argv[i].at, call->argv[i].len);
 
         if (!field)
             continue;
-        touch(call, 1);
+        sim_call_touch(call, 1);
         sim_key_drop(key, field);
         removed++;
         if (key->fields > 0)
             continue;
-        sim_redis_remove(call->redis, db_of(call), key);
+        sim_redis_remove(call->redis, sim_call_db(call), key);
         key = NULL;
     }
     sim_reply_integer(call->reply, removed);
@@ -346,19 +401,19 @@ static void run_hincrby(struct sim_call *call)
     int n;
 
     if (!sim_arg_number(&call->argv[3], &by)) {
-        sim_reply_error(call->reply, NOT_INTEGER);
+        sim_reply_error(call->reply, SIM_NOT_INTEGER);
         return;
     }
-    if (!find_typed(call, SIM_REDIS_HASH, &key))
+    if (!sim_call_typed(call, SIM_REDIS_HASH, &key))
         return;
     field = key ? sim_key_field(key, call->argv[2].at, call->argv[2].len) : NULL;
     sum = by;
     if (field &&
         !add(call, field->value, field->value_len, by, "ERR hash value is not an integer", &sum))
         return;
-    touch(call, 1);
+    sim_call_touch(call, 1);
     if (!key)
-        key = make(call, SIM_REDIS_HASH);
+        key = sim_call_make(call, SIM_REDIS_HASH);
     n = snprintf(text, sizeof text, "%lld", sum);
     sim_key_put(key, call->argv[2].at, call->argv[2].len, text, (size_t)n);
     sim_reply_integer(call->reply, sum);
@@ -388,9 +443,10 @@ static bool scan_options(struct sim_call *call, struct scan *scan)
         if (sim_arg_is(&call->argv[i], "match")) {
             scan->match = value;
         } else if (sim_arg_is(&call->argv[i], "type")) {
-            scan->type = sim_arg_is(value, "hash")     ? SIM_REDIS_HASH
-                         : sim_arg_is(value, "string") ? SIM_REDIS_STRING
-                                                       : -2;
+            scan->type = SIM_REDIS_TYPES - 1;
+            while (scan->type >= 0 && !sim_arg_is(value, TYPE[scan->type]))
+                scan->type--;
+            scan->type = scan->type < 0 ? -2 : scan->type;
         } else if (!sim_arg_is(&call->argv[i], "count") || !sim_arg_number(value, &number)) {
             sim_reply_error(call->reply, "ERR syntax error");
             return false;
@@ -415,8 +471,8 @@ static void run_scan(struct sim_call *call)
 
     if (!scan_options(call, &scan))
         return;
-    HASH_ITER (hh, call->redis->keys[db_of(call)], key, next) {
-        if (!sim_redis_find(call->redis, db_of(call), key->name, key->len) ||
+    HASH_ITER (hh, call->redis->keys[sim_call_db(call)], key, next) {
+        if (!sim_redis_find(call->redis, sim_call_db(call), key->name, key->len) ||
             !is_scanned(&scan, key))
             continue;
         sim_reply_bulk(&found, key->name, key->len);
@@ -459,6 +515,11 @@ const struct sim_command sim_redis_keys[] = {
     { "hgetall", 2, 0, run_hgetall },
     { "hincrby", 4, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_hincrby },
     { "incr", 2, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_incr },
+    { "incrby", 3, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_incrby },
+    { "decr", 2, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_decr },
+    { "decrby", 3, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_decrby },
+    { "strlen", 2, 0, run_strlen },
+    { "hstrlen", 3, 0, run_hstrlen },
     { "expire", 3, SIM_COMMAND_WRITE, run_expire },
     { "persist", 2, SIM_COMMAND_WRITE, run_persist },
     { "type", 2, 0, run_type },

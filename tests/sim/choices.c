@@ -35,6 +35,9 @@ static const char *const TTLS[] = { "30000", "100",  "1",        "0",
                                     "1.5" };
 static const char *const CHANNELS[] = { "redisson_lock__channel:{a}", "redisson_lock__channel:{b}",
                                         "holdfast:client:2f1c9a9e", "other" };
+static const char *const NOTES[] = { "holdfast_done:{a}:1", "holdfast_done:{a}:2", "a",
+                                     "no:such:key" };
+static const char *const COUNTS[] = { "1", "0", "5", "-3", "1000000000", "7" };
 static const char *const PATTERNS[] = {
     "*", "a*", "?", "[ab]", "[^a]", "redisson*", "*{*", "\\a", "job:[0-9]", "holdfast:client:*"
 };
@@ -157,6 +160,67 @@ static void add_announcement(struct words *words, struct hfi_random *random)
     }
 }
 
+/* Scripts of objects: keys, the verb, and what follows it. */
+static void add_object(struct words *words, struct hfi_random *random, const char *script)
+{
+    static const struct {
+        const char *script, *verbs[8], *keys, *reading_keys;
+        size_t verb_count, reading; /* from this verb on */
+    } OBJECTS[] = {
+        { "semaphore",
+          { "set", "release", "return", "add", "drain", "delete", "available" },
+          "4",
+          "1",
+          7,
+          6 },
+        { "permits", { "set", "resize", "add", "delete", "count" }, "5", "2", 5, 4 },
+        { "latch", { "set", "down", "delete", "get" }, "5", "1", 4, 3 },
+        { "bucket",
+          { "set", "absent", "compare", "swap", "delete", "get", "ttl" },
+          "4",
+          "1",
+          7,
+          5 },
+        { "map", { "put", "absent", "remove", "get", "size" }, "4", "1", 5, 3 },
+        { "stamp", { "set", "delete", "get" }, "3", "1", 3, 2 },
+    };
+    size_t i = 0, verb;
+
+    while (strcmp(OBJECTS[i].script, script) != 0)
+        i++;
+    verb = hfi_random_below(random, OBJECTS[i].verb_count);
+    add(words, verb < OBJECTS[i].reading ? OBJECTS[i].keys : OBJECTS[i].reading_keys);
+    add(words, PICK(random, KEYS));
+    if (i == 1 && verb >= OBJECTS[i].reading)
+        add(words, PICK(random, KEYS));
+    if (verb < OBJECTS[i].reading) {
+        add(words, PICK(random, NOTES));
+        add(words, PICK(random, NOTES));
+        if (i != 5)
+            add(words, i > 2 ? PICK(random, NOTES) : PICK(random, CHANNELS));
+        if (i == 1 || i == 2)
+            add(words, PICK(random, KEYS));
+    }
+    add(words, OBJECTS[i].verbs[verb]);
+    if (i == 3 || i == 4) {
+        add(words, hfi_random_below(random, 2) ? "65536" : "2");
+        add(words, "60000");
+        add(words, PICK(random, VALUES));
+        add(words, "86400000");
+        add(words, i == 3 ? PICK(random, TTLS) : PICK(random, OWNERS));
+        add(words, PICK(random, VALUES));
+        if (i == 3 && hfi_random_below(random, 2))
+            add(words, PICK(random, VALUES));
+        return;
+    }
+    add(words, "60000");
+    add(words, i == 5 ? PICK(random, TTLS) : PICK(random, COUNTS));
+    if (i == 0)
+        add(words, PICK(random, TTLS));
+    if (i != 5)
+        add(words, "1000000000");
+}
+
 static void add_arguments(struct words *words, struct hfi_random *random, const char *script)
 {
     size_t keys = 1 + hfi_random_below(random, 3);
@@ -178,6 +242,8 @@ static void add_arguments(struct words *words, struct hfi_random *random, const 
         add_renewals(words, random);
     } else if (strcmp(script, "announce") == 0) {
         add_announcement(words, random);
+    } else if (strstr(" semaphore permits latch bucket map stamp ", script)) {
+        add_object(words, random, script);
     } else {
         add_number(words, keys);
         while (keys-- > 0)
@@ -234,9 +300,24 @@ static void choose_key_command(struct hfi_random *random, struct sim_text *comma
 {
     const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
 
-    switch (hfi_random_below(random, 22)) {
+    switch (hfi_random_below(random, 28)) {
     case 0:
         PUT(command, "GET", key);
+        break;
+    case 22:
+        PUT(command, "INCRBY", key, PICK(random, VALUES));
+        break;
+    case 23:
+        PUT(command, "DECRBY", key, PICK(random, VALUES));
+        break;
+    case 24:
+        PUT(command, "DECR", key);
+        break;
+    case 25:
+        PUT(command, "STRLEN", key);
+        break;
+    case 26:
+        PUT(command, "HSTRLEN", key, owner);
         break;
     case 1:
     case 2:
@@ -298,6 +379,86 @@ static void choose_key_command(struct hfi_random *random, struct sim_text *comma
     }
 }
 
+static const char *const SCORES[] = {
+    "0",  "1",        "-5",  "1700000000000",  "1.5", "inf", "-inf",
+    "(1", "nonsense", "nan", "922337203685477"
+};
+static const char *const INDICES[] = { "0", "1", "-1", "-3", "5", "x" };
+
+static void choose_list_command(struct hfi_random *random, struct sim_text *command)
+{
+    const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
+
+    switch (hfi_random_below(random, 8)) {
+    case 0:
+    case 1:
+        PUT(command, "RPUSH", key, owner, PICK(random, OWNERS));
+        break;
+    case 2:
+        PUT(command, "LPUSH", key, owner, PICK(random, OWNERS));
+        break;
+    case 3:
+        PUT(command, "LPOP", key);
+        break;
+    case 4:
+        PUT(command, "LLEN", key);
+        break;
+    case 5:
+        PUT(command, "LINDEX", key, PICK(random, INDICES));
+        break;
+    case 6:
+        PUT(command, "LRANGE", key, PICK(random, INDICES), PICK(random, INDICES));
+        break;
+    default:
+        PUT(command, "LREM", key, PICK(random, INDICES), owner);
+        break;
+    }
+}
+
+static void choose_zset_command(struct hfi_random *random, struct sim_text *command)
+{
+    const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
+    const char *a = PICK(random, SCORES), *b = PICK(random, SCORES);
+
+    switch (hfi_random_below(random, 12)) {
+    case 0:
+    case 1:
+        PUT(command, "ZADD", key, a, owner, b, PICK(random, OWNERS));
+        break;
+    case 2:
+        PUT(command, "ZADD", key, a, owner);
+        break;
+    case 3:
+        PUT(command, "ZINCRBY", key, a, owner);
+        break;
+    case 4:
+        PUT(command, "ZSCORE", key, owner);
+        break;
+    case 5:
+        PUT(command, "ZREM", key, owner, PICK(random, OWNERS));
+        break;
+    case 6:
+        PUT(command, "ZCARD", key);
+        break;
+    case 7:
+        PUT(command, "ZCOUNT", key, a, b);
+        break;
+    case 8:
+        PUT(command, "ZRANGE", key, PICK(random, INDICES), PICK(random, INDICES), "WITHSCORES");
+        break;
+    case 9:
+        PUT(command, "ZRANGEBYSCORE", key, a, b, "WITHSCORES", "LIMIT", PICK(random, INDICES),
+            PICK(random, INDICES));
+        break;
+    case 10:
+        PUT(command, "ZRANGEBYSCORE", key, a, b);
+        break;
+    default:
+        PUT(command, "ZREMRANGEBYSCORE", key, a, b);
+        break;
+    }
+}
+
 static void choose_other(struct hfi_random *random, struct sim_text *command)
 {
     switch (hfi_random_below(random, 17)) {
@@ -344,7 +505,8 @@ static void choose_other(struct hfi_random *random, struct sim_text *command)
         PUT(command, "SCAN", "0", "MATCH", PICK(random, PATTERNS), "COUNT", "1000");
         break;
     case 14:
-        PUT(command, "SCAN", "0", "COUNT", "1000", "TYPE", "hash");
+        PUT(command, "SCAN", "0", "COUNT", "1000", "TYPE",
+            hfi_random_below(random, 2) ? "hash" : "zset");
         break;
     case 15:
         PUT(command, "NOSUCH", "a", "b");
@@ -363,8 +525,12 @@ void choose_command(struct hfi_random *random, struct sim_text *command)
         choose_script(random, command);
     else if (kind < 60)
         choose_small_script(random, command);
-    else if (kind < 85)
+    else if (kind < 77)
         choose_key_command(random, command);
+    else if (kind < 81)
+        choose_list_command(random, command);
+    else if (kind < 85)
+        choose_zset_command(random, command);
     else if (kind < 97)
         choose_other(random, command);
     else if (kind < 98)
