@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/redis/objects.h"
 #include "store/redis/redis.h"
 #include "store/redis/script.h"
 
@@ -157,6 +158,9 @@ bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request 
         break;
     case HFI_OP_CHECK:
         encode_check(resp);
+        break;
+    case HFI_OP_OBJECT:
+        hfi_redis_encode_object(redis, resp, hfi_request_object(request));
         break;
     default:
         hfi_redis_encode_job(redis, request, resp);

@@ -6,7 +6,7 @@
  *   link.c     the two connections: when they are wanted, their bytes, their end
  *   greet.c    what is said first on a new connection, and what servers are refused
  *   command.c  a request as a command        reply.c   a reply as an answer
- *   script.c   calling a script
+ *   objects.c  semaphores, latches, buckets, …  script.c  calling a script
  *   watch.c    subscriptions                 people.c  list, inspect, break
  *   names.c    keys and channels             map.c     names under a prefix
  *   resp.c     writing commands              scripts/  what the server runs
@@ -36,9 +36,11 @@
 
 enum { HFI_REDIS_COMMANDS, HFI_REDIS_WAKEUPS, HFI_REDIS_LINKS };
 
-#define HFI_REDIS_OUT_SIZE     (128 * 1024) /* holds the largest command: a renewal of 64 long names */
-#define HFI_REDIS_SENT_MAX     1024         /* unanswered commands of a connection */
+#define HFI_REDIS_OUT_SIZE                                                                         \
+    (160 * 1024)                    /* holds the largest command: two values, or 64 long names */
+#define HFI_REDIS_SENT_MAX     1024 /* unanswered commands of a connection */
 #define HFI_REDIS_GREETING_MAX 12
+#define HFI_REDIS_SETTLED      64 /* notes to be removed that are remembered */
 #define HFI_REDIS_RETRY_FIRST  (20 * HFI_MSEC)
 #define HFI_REDIS_RETRY_MOST   (2 * HFI_SEC)
 #define HFI_REDIS_QUIET        (10 * HFI_SEC) /* silence on the wake-up connection before it is probed */
@@ -96,6 +98,11 @@ struct hfi_subscription {
     char channel[];
 };
 
+/* A request for an object that was answered, and will not be repeated (objects.c). */
+struct hfi_settled {
+    uint64_t name, serial; /* a hash of the name; 0: none */
+};
+
 struct hfi_text {
     size_t len;
     char bytes[];
@@ -135,6 +142,10 @@ struct hfi_redis {
     bool registered;                  /* our registry key was sent: it may be there */
     bool announced;                   /* and our control channel is in use */
     hfi_time opened_ns;               /* the first time we were told */
+
+    struct hfi_settled settled[HFI_REDIS_SETTLED]; /* a ring */
+    size_t settled_at;
+    uint64_t doubted; /* the largest serial of an object's request that went unanswered */
 
     struct hfi_subscription *subscriptions; /* by channel */
     struct hfi_subscription *to_send;
@@ -202,6 +213,8 @@ void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
 /* reply.c: takes the reply to the head of `sent`. */
 void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
                       const redisReply *reply);
+/* A reply that makes no sense: whatever was asked may or may not have been done. */
+void hfi_redis_unintelligible(struct hfi_redis *redis, struct hfi_request *request);
 
 /* map.c: a user's name as the server knows it; no NUL. Valid until the next one is mapped. */
 struct hfi_mapped {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A reply as an answer. Nothing in a reply is trusted: what does not have the expected shape is unknown. */
+#include "store/redis/objects.h"
 #include "store/redis/redis.h"
 
-/* A reply that makes no sense: whatever was asked may or may not have been done. */
-static void unintelligible(struct hfi_redis *redis, struct hfi_request *request)
+void hfi_redis_unintelligible(struct hfi_redis *redis, struct hfi_request *request)
 {
     hfi_redis_say(redis, "%s gave an answer that makes no sense", redis->uri.shown);
     hfi_redis_finish(redis, request, HFI_UNKNOWN, HF_ERR_UNSURE);
@@ -58,13 +58,13 @@ static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const r
         return;
     }
     if (verdict < 0 || verdict > 2 || !is_integers(reply, 3)) {
-        unintelligible(redis, &lease->request);
+        hfi_redis_unintelligible(redis, &lease->request);
         return;
     }
     a = reply->element[1]->integer;
     b = reply->element[2]->integer;
     if (verdict == 1 && (a <= 0 || a >= HFI_TOKEN_LIMIT || b < 1 || b > (long long)lease->tokens)) {
-        unintelligible(redis, &lease->request);
+        hfi_redis_unintelligible(redis, &lease->request);
         return;
     }
     lease->verdict = verdict == 1 ? HFI_GRANTED : HFI_BUSY;
@@ -83,7 +83,7 @@ static void answer_release(struct hfi_redis *redis, struct hfi_lease *lease,
                            const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_INTEGER) {
-        unintelligible(redis, &lease->request);
+        hfi_redis_unintelligible(redis, &lease->request);
         return;
     }
     lease->verdict = reply->integer >= 0 ? HFI_RELEASED : HFI_GONE;
@@ -95,7 +95,7 @@ static void answer_renewal(struct hfi_redis *redis, struct hfi_renewal *renewal,
                            const redisReply *reply)
 {
     if (!is_integers(reply, renewal->count)) {
-        unintelligible(redis, &renewal->request);
+        hfi_redis_unintelligible(redis, &renewal->request);
         return;
     }
     for (size_t i = 0; i < renewal->count; i++)
@@ -137,6 +137,9 @@ void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request 
         break;
     case HFI_OP_ANNOUNCE:
         answer_announcement(redis, hfi_request_announcement(request), reply);
+        break;
+    case HFI_OP_OBJECT:
+        hfi_redis_answer_object(redis, hfi_request_object(request), reply);
         break;
     default:
         done(redis, request); /* CHECK, FAREWELL */

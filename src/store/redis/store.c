@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/redis/objects.h"
 #include "store/redis/redis.h"
 
 void hfi_redis_say(struct hfi_redis *redis, const char *format, ...)
@@ -39,6 +40,8 @@ void hfi_redis_finish(struct hfi_redis *redis, struct hfi_request *request,
         return;
     }
     hfi_request_finish(request, outcome, error);
+    if (request->op == HFI_OP_OBJECT)
+        hfi_redis_object_finished(redis, hfi_request_object(request));
     DL_APPEND(redis->finished, request);
 }
 
@@ -85,6 +88,9 @@ static void submit(struct hfi_store *store, hfi_time now, struct hfi_request *re
     case HFI_OP_INSPECT:
     case HFI_OP_BREAK:
         hfi_redis_ask(redis, hfi_request_query(request));
+        break;
+    case HFI_OP_OBJECT:
+        hfi_redis_object(redis, hfi_request_object(request));
         break;
     default:
         hfi_redis_queue(redis, request);
@@ -268,6 +274,7 @@ static int open_redis(const char *scheme, const char *rest, const struct hfi_sto
     }
     redis->store.class_ = &CLASS;
     redis->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
+    redis->store.verbs = HFI_VERB_BIT(HFI_VERB_COUNT) - 1;
     redis->store.trace = config->trace;
     redis->identity = config->identity;
     redis->op_timeout_ns = config->op_timeout_ns;
