@@ -441,11 +441,20 @@ struct hf_event {
  */
 HF_API int hf_acquire_start(hf_client *client, const char *name,
                             const struct hf_acquire_options *options, void *cookie);
+/*
+ * Starts hf_multi_acquire(). It goes on as its clients' events are taken: every client of a member must be
+ * polled, and hf_next() called for it. The one event with this cookie comes from the client whose member was
+ * the last; hf_cancel() is to be tried with each client. Without `owner`, each member's is a new one. The
+ * arguments are copied. Errors as hf_acquire_start().
+ */
+HF_API int hf_multi_acquire_start(const struct hf_member *members, size_t count,
+                                  const struct hf_acquire_options *options, void *cookie);
 /* Ends the acquires in progress with this cookie: each still yields exactly one event, FAILED with
  * HF_ERR_CANCELLED, or ACQUIRED when it was granted first. HF_OK, or NOT_FOUND when there is none. Also
  * FORKED, CLOSED. */
 HF_API int hf_cancel(hf_client *client, void *cookie);
-/* Starts hf_release(): the handle is gone, an event RELEASED with the cookie follows. NULL is refused
+/* Starts hf_release(): the handle is gone, an event RELEASED with the cookie follows (of a multi hold: from
+ * the client of the member that was released last). NULL is refused
  * with INVALID. Errors, when no event follows: INVALID; FORKED, CLOSED (the handle was freed). */
 HF_API int hf_release_start(hf_hold *hold, void *cookie);
 /* A descriptor that is readable when hf_next() has something; owned by the client, close-on-exec.

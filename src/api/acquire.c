@@ -123,43 +123,141 @@ static void describe_busy(hf_client *client, const char *name, struct hf_holder 
     hfi_fail(HF_ERR_BUSY, "%s", hf_strerror(HF_ERR_BUSY));
 }
 
-int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *given,
-               hf_hold **ret_hold)
+/* Does the store have what is asked for? */
+static int check_kind(const hf_client *client, const struct hfi_waiter *waiter)
 {
-    struct hf_acquire_options options;
+    if (client->store->kinds & HFI_KIND_BIT(waiter->kind))
+        return HF_OK;
+    return hfi_fail(HF_ERR_UNSUPPORTED, "%s has no locks of this mode",
+                    client->store->class_->uri(client->store));
+}
+
+/* Begins a blocking call: with the lock taken, or an error, and the label freed. */
+static int enter(hf_client *client, struct hfi_waiter *waiter)
+{
+    int error = check_kind(client, waiter);
+
+    if (!error)
+        error = hfi_enter(client);
+    if (!error) {
+        error = hfi_threads_start(client);
+        if (!error)
+            return HF_OK;
+        hfi_leave(client);
+    }
+    free(waiter->label);
+    return error;
+}
+
+/* hf_acquire() with options of our own size. */
+static int acquire_with(hf_client *client, const char *name,
+                        const struct hf_acquire_options *options, hf_hold **ret_hold)
+{
     struct hf_hold *hold = NULL;
     struct hfi_call call;
     int error;
 
-    if (!client || !ret_hold)
-        return hfi_fail(HF_ERR_INVALID,
-                        "hf_acquire() needs a client and somewhere to put the hold");
-    error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
+    hfi_call_init(&call, HFI_CALL_ACQUIRE);
+    error = hfi_acquire_options(name, options, &call.waiter);
     if (error)
         return error;
-    hfi_call_init(&call, HFI_CALL_ACQUIRE);
-    error = hfi_acquire_options(name, &options, &call.waiter);
-    if (!error)
-        error = hfi_enter(client);
-    if (error) {
-        free(call.waiter.label);
+    error = enter(client, &call.waiter);
+    if (error)
         return error;
-    }
-    error = hfi_threads_start(client);
-    if (error) {
-        free(call.waiter.label);
-        hfi_leave(client);
-        return error;
-    }
     call.waiter.owner_kind = call.waiter.named ? OWNER_NAMED : OWNER_THREAD;
     if (!call.waiter.named)
         call.waiter.owner = hfi_thread_owner();
-    error = hfi_fail_store(client, acquire_valid(client, name, &options, &call, &hold));
+    error = hfi_fail_store(client, acquire_valid(client, name, options, &call, &hold));
     hfi_leave(client);
     if (error == HF_OK)
         *ret_hold = hold;
-    else if (error == HF_ERR_BUSY && options.busy)
-        describe_busy(client, name, options.busy);
+    else if (error == HF_ERR_BUSY && options->busy)
+        describe_busy(client, name, options->busy);
+    return error;
+}
+
+#define MODE_AS_GIVEN (-1)
+
+static int acquire_in(hf_client *client, const char *name, const struct hf_acquire_options *given,
+                      int mode, int64_t permits, hf_hold **ret_hold)
+{
+    struct hf_acquire_options options;
+    int error;
+
+    if (!client || !ret_hold)
+        return hfi_fail(HF_ERR_INVALID, "an acquire needs a client and somewhere to put the hold");
+    error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
+    if (error)
+        return error;
+    if (mode != MODE_AS_GIVEN) {
+        options.mode = (enum hf_mode)mode;
+        options.permits = permits;
+    }
+    return acquire_with(client, name, &options, ret_hold);
+}
+
+int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+               hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, MODE_AS_GIVEN, 0, ret_hold);
+}
+
+int hf_shared_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                      hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, HF_SHARED, 0, ret_hold);
+}
+
+int hf_write_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                     hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, HF_WRITE, 0, ret_hold);
+}
+
+int hf_fair_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                    hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, HF_FAIR, 0, ret_hold);
+}
+
+int hf_fenced_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                      hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, HF_FENCED, 0, ret_hold);
+}
+
+int hf_spin_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                    hf_hold **ret_hold)
+{
+    return acquire_in(client, name, options, HF_SPIN, 0, ret_hold);
+}
+
+int hf_permits_acquire(hf_client *client, const char *name, int64_t permits,
+                       const struct hf_acquire_options *options, hf_hold **ret_hold)
+{
+    if (permits < 1)
+        return hfi_fail(HF_ERR_INVALID, "a hold has 1 to %d permits", HF_PERMITS_MAX);
+    return acquire_in(client, name, options, HF_PERMITS, permits, ret_hold);
+}
+
+/* What is granted here is no hold: nobody loses it because time passes. */
+int hfi_wait_for(hf_client *client, struct hfi_waiter *waiter)
+{
+    struct hf_hold *hold = NULL;
+    struct hfi_call call;
+    int error = enter(client, waiter);
+
+    if (error)
+        return error;
+    hfi_call_init(&call, HFI_CALL_ACQUIRE);
+    call.waiter = *waiter;
+    call.waiter.owner_kind = OWNER_THREAD;
+    call.waiter.owner = hfi_thread_owner();
+    error = acquire(client, &call, &hold);
+    if (!error)
+        error = hfi_hold_keep(client, hold);
+    error = hfi_fail_store(client, error);
+    hfi_leave(client);
     return error;
 }
 
@@ -188,35 +286,43 @@ static int start(hf_client *client, struct hfi_async *async)
     return HF_OK;
 }
 
+int hfi_start(hf_client *client, const struct hfi_waiter *waiter, const struct hfi_whole *whole,
+              void *cookie)
+{
+    struct hfi_async *async = calloc(1, sizeof *async);
+    int error = async ? check_kind(client, waiter) : no_memory();
+
+    if (async) {
+        async->waiter = *waiter;
+        async->whole = whole;
+        async->cookie = cookie;
+    }
+    if (!error)
+        error = hfi_enter(client);
+    if (!error) {
+        error = start(client, async);
+        hfi_leave(client);
+    }
+    if (error) {
+        free(waiter->label);
+        free(async);
+    }
+    return error;
+}
+
 int hf_acquire_start(hf_client *client, const char *name, const struct hf_acquire_options *given,
                      void *cookie)
 {
     struct hf_acquire_options options;
-    struct hfi_async *async;
+    struct hfi_waiter waiter = { 0 };
     int error;
 
     if (!client)
         return hfi_fail(HF_ERR_INVALID, "hf_acquire_start() needs a client");
     error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
-    if (error)
-        return error;
-    async = calloc(1, sizeof *async);
-    if (!async)
-        return no_memory();
-    async->cookie = cookie;
-    error = hfi_acquire_options(name, &options, &async->waiter);
-    if (!error) {
-        error = hfi_enter(client);
-        if (!error) {
-            error = start(client, async);
-            hfi_leave(client);
-        }
-    }
-    if (error) {
-        free(async->waiter.label);
-        free(async);
-    }
-    return error;
+    if (!error)
+        error = hfi_acquire_options(name, &options, &waiter);
+    return error ? error : hfi_start(client, &waiter, NULL, cookie);
 }
 
 static struct hfi_async *find_async(hf_client *client, const void *cookie)

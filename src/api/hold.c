@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/client.h"
+#include <utlist.h>
+
+#include "api/options.h"
 #include "runtime/clock.h"
 
 /* ------------------------------------------------------------------------------------------------
@@ -20,6 +22,8 @@ int hf_hold_state(const hf_hold *hold)
 {
     if (hfi_is_forked(hold->client))
         return HF_ERR_FORKED;
+    if (hfi_is_multi(hold))
+        return hfi_multi_state(hold->multi);
     switch (hfi_hold_state_of(hold->handle.hold)) {
     case HFI_HOLD_HELD:
         return hfi_now() < deadline_of(hold) ? HF_HELD : HF_LOST;
@@ -38,6 +42,8 @@ int64_t hf_hold_remaining_ms(const hf_hold *hold)
 
     if (state != HF_HELD && state != HF_AT_RISK)
         return 0;
+    if (hfi_is_multi(hold))
+        return hfi_multi_remaining_ms(hold->multi);
     return (int64_t)(hfi_time_until(hfi_now(), deadline_of(hold)) / HFI_MSEC);
 }
 
@@ -48,14 +54,20 @@ uint64_t hf_hold_token(const hf_hold *hold)
 
 const char *hf_hold_name(const hf_hold *hold)
 {
+    if (hfi_is_multi(hold))
+        hold = hold->multi->hold[0];
     return hold->handle.hold->lease.name;
 }
 
 size_t hf_hold_owner(const hf_hold *hold, char *buf, size_t len)
 {
     char text[sizeof hold->client->identity.id + 24];
-    int n = snprintf(text, sizeof text, "%s:%llu", hold->client->identity.id,
-                     (unsigned long long)hold->handle.hold->lease.owner);
+    int n;
+
+    if (hfi_is_multi(hold))
+        hold = hold->multi->hold[0];
+    n = snprintf(text, sizeof text, "%s:%llu", hold->client->identity.id,
+                 (unsigned long long)hold->handle.hold->lease.owner);
 
     if (len > 0) {
         size_t fits = (size_t)n < len ? (size_t)n : len - 1;
@@ -105,6 +117,8 @@ int hf_release(hf_hold *hold)
 
     if (!hold)
         return HF_OK;
+    if (hfi_is_multi(hold))
+        return hfi_multi_release(hold);
     client = hold->client;
     error = enter(hold);
     if (error)
@@ -119,21 +133,72 @@ int hf_release(hf_hold *hold)
     return error;
 }
 
-int hf_release_start(hf_hold *hold, void *cookie)
+void hfi_hold_discard(hf_hold *hold)
 {
-    hf_client *client;
-    int error;
+    hf_client *client = hold->client;
 
-    if (!hold)
-        return hfi_fail(HF_ERR_INVALID, "hf_release_start() needs a hold");
-    client = hold->client;
-    error = enter(hold);
+    if (enter(hold) != HF_OK)
+        return;
+    hold->discarded = true;
+    feed_release(client, hold);
+    hfi_leave(client);
+}
+
+struct hf_hold *hfi_handle_new(hf_client *client)
+{
+    struct hf_hold *hold;
+
+    hfi_lock(client);
+    hold = hfi_hold_alloc(client);
+    hfi_unlock(client);
+    return hold;
+}
+
+void hfi_handle_free(struct hf_hold *hold)
+{
+    hf_client *client = hold->client;
+
+    if (enter(hold) != HF_OK)
+        return;
+    hfi_hold_free(client, hold);
+    hfi_leave(client);
+}
+
+int hfi_handle_tell(struct hf_hold *hold, void *cookie, int result)
+{
+    hf_client *client = hold->client;
+    int error = enter(hold);
+
+    if (error)
+        return error;
+    hold->multi = NULL;
+    hold->handle.cookie = cookie;
+    hold->handle.releaser.result = result;
+    LL_APPEND(client->released, hold);
+    hfi_event_signal(client);
+    hfi_leave(client);
+    return HF_OK;
+}
+
+int hfi_part_release_start(hf_hold *hold, void *cookie)
+{
+    hf_client *client = hold->client;
+    int error = enter(hold);
+
     if (error)
         return error;
     hold->handle.cookie = cookie;
     feed_release(client, hold);
     hfi_leave(client);
     return HF_OK;
+}
+
+int hf_release_start(hf_hold *hold, void *cookie)
+{
+    if (!hold)
+        return hfi_fail(HF_ERR_INVALID, "hf_release_start() needs a hold");
+    return hfi_is_multi(hold) ? hfi_multi_release_start(hold, cookie)
+                              : hfi_part_release_start(hold, cookie);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -157,6 +222,8 @@ int hf_hold_verify(hf_hold *hold)
 
     if (!hold)
         return hfi_fail(HF_ERR_INVALID, "hf_hold_verify() needs a hold");
+    if (hfi_is_multi(hold))
+        return hfi_multi_verify(hold->multi);
     client = hold->client;
     error = hfi_enter(client);
     if (error)

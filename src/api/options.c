@@ -147,13 +147,52 @@ static int set_label(const struct hf_acquire_options *options, struct hfi_waiter
     return waiter->label ? HF_OK : hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
 }
 
+static int set_kind(const struct hf_acquire_options *options, struct hfi_waiter *waiter)
+{
+    static const uint8_t KINDS[] = {
+        [HF_EXCLUSIVE] = HFI_KIND_MUTEX, [HF_SHARED] = HFI_KIND_READ,   [HF_WRITE] = HFI_KIND_WRITE,
+        [HF_FAIR] = HFI_KIND_FAIR,       [HF_FENCED] = HFI_KIND_FENCED, [HF_SPIN] = HFI_KIND_SPIN,
+        [HF_PERMITS] = HFI_KIND_PERMITS
+    };
+    int64_t permits = options->permits ? options->permits : options->mode == HF_PERMITS;
+
+    if ((unsigned)options->mode >= sizeof KINDS)
+        return hfi_fail(HF_ERR_UNSUPPORTED, "this version knows no such mode");
+    if (options->mode != HF_PERMITS && permits != 0)
+        return hfi_fail(HF_ERR_INVALID, "permits are for the mode HF_PERMITS");
+    if (permits < 0 || permits > HF_PERMITS_MAX)
+        return hfi_fail(HF_ERR_INVALID, "a hold has 1 to %d permits", HF_PERMITS_MAX);
+    if (options->reentry != 0 && options->reentry != HF_OFF)
+        return hfi_fail(HF_ERR_INVALID, "reentry is 0 or HF_OFF");
+    if (options->prefer != 0 && (options->prefer != 1 || options->mode != HF_WRITE))
+        return hfi_fail(HF_ERR_INVALID, "prefer is 0, or 1 in the mode HF_WRITE");
+    waiter->kind = KINDS[options->mode];
+    waiter->permits = (uint32_t)permits;
+    waiter->no_reentry = options->reentry == HF_OFF;
+    waiter->prefer = options->prefer == 1;
+    return HF_OK;
+}
+
+int hfi_wait_options(const char *name, const struct hf_wait_options *given,
+                     struct hfi_waiter *waiter)
+{
+    struct hf_wait_options options;
+    int error = hfi_options_copy(&options, sizeof options, given, "hf_wait_options");
+
+    if (!error)
+        error = set_name(name, waiter);
+    if (!error)
+        error = set_wait(&(struct hf_acquire_options){ .wait_ms = options.wait_ms }, waiter);
+    return error;
+}
+
 int hfi_acquire_options(const char *name, const struct hf_acquire_options *options,
                         struct hfi_waiter *waiter)
 {
     int error = set_name(name, waiter);
 
-    if (!error && options->mode != HF_EXCLUSIVE)
-        error = hfi_fail(HF_ERR_UNSUPPORTED, "the mode must be HF_EXCLUSIVE");
+    if (!error)
+        error = set_kind(options, waiter);
     if (!error)
         error = set_ttl(options, waiter);
     if (!error)

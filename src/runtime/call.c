@@ -283,7 +283,7 @@ static void abandon(void *arg)
                  &(struct hfi_input){ .kind = HFI_INPUT_CANCEL,
                                       .error = HF_ERR_CANCELLED,
                                       .u.waiter = &call->waiter });
-    if (call->waiter.result == HF_OK) {
+    if (call->waiter.result == HF_OK && hold->handle.hold) {
         hold->discarded = true;
         hfi_feed(client, now,
                  &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &hold->handle });

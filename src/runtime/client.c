@@ -139,6 +139,18 @@ void hfi_hold_free(hf_client *client, struct hf_hold *hold)
     client->spare_count++;
 }
 
+int hfi_hold_keep(hf_client *client, struct hf_hold *hold)
+{
+    enum hfi_hold_state state = hold->handle.hold ? hfi_hold_state_of(hold->handle.hold)
+                                                  : HFI_HOLD_HELD; /* a latch's is none */
+
+    if (hold->handle.hold)
+        hfi_feed(client, hfi_now(),
+                 &(struct hfi_input){ .kind = HFI_INPUT_FORGET, .u.handle = &hold->handle });
+    hfi_hold_free(client, hold);
+    return state == HFI_HOLD_HELD || state == HFI_HOLD_LOST ? HF_OK : HF_ERR_CLOSED;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The end
  */
@@ -153,13 +165,18 @@ static void free_parkers(hf_client *client)
     }
 }
 
-static void free_events(hf_client *client)
+/* Returns the asyncs that are parts of something larger, linked by next. */
+static struct hfi_async *free_events(hf_client *client)
 {
-    struct hfi_async *async, *next_async;
+    struct hfi_async *async, *next_async, *parts = NULL;
     struct hf_hold *hold, *next;
 
     DL_FOREACH_SAFE (client->events, async, next_async) {
-        if (async->waiter.result == HF_OK)
+        if (async->whole) {
+            LL_PREPEND(parts, async);
+            continue;
+        }
+        if (async->waiter.result == HF_OK && async->hold->handle.hold)
             hfi_engine_drop_handle(&async->hold->handle); /* nobody will ever know of it */
         client->handles--;
         free(async->hold);
@@ -173,6 +190,9 @@ static void free_events(hf_client *client)
     LL_FOREACH_SAFE (client->spare, hold, next) {
         free(hold);
     }
+    client->spare = NULL;
+    client->spare_count = 0;
+    return parts;
 }
 
 static void close_fd(int fd)
@@ -234,7 +254,8 @@ void hfi_hold_drop(struct hf_hold *hold)
     bool last;
 
     pthread_mutex_lock(&client->lock);
-    hfi_engine_drop_handle(&hold->handle);
+    if (hold->handle.hold)
+        hfi_engine_drop_handle(&hold->handle);
     last = --client->handles == 0;
     pthread_mutex_unlock(&client->lock);
     free(hold);
@@ -254,6 +275,7 @@ void hfi_await_finished(hf_client *client)
 
 void hfi_client_close(hf_client *client)
 {
+    struct hfi_async *part, *next;
     bool last;
 
     hfi_lock(client);
@@ -272,7 +294,7 @@ void hfi_client_close(hf_client *client)
     hfi_fork_unregister(client);
     client->store->class_->free(client->store);
     hfi_engine_fini(&client->engine);
-    free_events(client);
+    part = free_events(client);
     free_parkers(client);
     for (int number = 0; number < HFI_LINK_MAX; number++) {
         close_fd(client->channel[number].kick_fd);
@@ -287,5 +309,9 @@ void hfi_client_close(hf_client *client)
     last = client->handles == 0;
     pthread_mutex_unlock(&client->lock);
     if (last)
-        free_client(client);
+        free_client(client); /* then no part has a handle of it */
+    for (; part; part = next) {
+        next = part->next;
+        part->whole->abandon(part);
+    }
 }

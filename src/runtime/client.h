@@ -47,10 +47,22 @@
 /* A connection unused for so long is looked at before it is used: servers close idle ones. */
 #define HFI_IDLE_NS HFI_SEC
 
+/* Several holds as one (src/api/multi.c). */
+struct hfi_multi {
+    size_t count;
+    struct hf_hold *whole; /* the handle that the program has; NULL: it is being released */
+    atomic_uint left;      /* releases that are not done yet */
+    atomic_int result;     /* of the others */
+    bool lost_told;
+    struct hf_hold *hold[]; /* as the program named them; NULL: not taken */
+};
+
 /* A public handle. */
 struct hf_hold {
     struct hfi_handle handle; /* first member */
     hf_client *client;
+    struct hfi_multi
+        *multi; /* what it is made of, if it has no hold of its own; or what it is a part of */
     union {
         struct hf_hold *next;      /* spare ones; or RELEASED events */
         struct hfi_call *releaser; /* who waits in hf_release(); NULL: an event follows */
@@ -84,11 +96,22 @@ struct hfi_call {
     struct hfi_waiter waiter;
 };
 
+struct hfi_async;
+
+/* An acquire of an event loop that is a part of something larger. Without the lock. */
+struct hfi_whole {
+    /* It is done, with this event: what is to be told instead; false: nothing yet. */
+    bool (*advance)(struct hfi_async *async, struct hf_event *event);
+    /* Its client was closed, and nobody took its event: the handle is a closed client's. */
+    void (*abandon)(struct hfi_async *async);
+};
+
 /* An acquire of an event loop. */
 struct hfi_async {
     struct hfi_waiter waiter; /* first member */
     struct hf_hold *hold;
     struct hfi_async *prev, *next; /* all in progress; then events */
+    const struct hfi_whole *whole; /* NULL: it is one by itself */
     void *cookie;
 };
 
@@ -287,6 +310,29 @@ struct hf_hold *hfi_hold_alloc(hf_client *client);
 void hfi_hold_free(hf_client *client, struct hf_hold *hold);
 /* A handle of a closed client; without the lock. The last one frees the client. */
 void hfi_hold_drop(struct hf_hold *hold);
+/* What a semaphore granted is the program's now, and the handle not needed any more. With the lock. HF_OK; or
+ * CLOSED, when it was given back meanwhile. */
+int hfi_hold_keep(hf_client *client, struct hf_hold *hold);
+
+/* Of two results of releasing parts: which is to be told? */
+static inline bool hfi_is_worse(int error, int than)
+{
+    return than == HF_OK || (error == HF_ERR_LOST && than != HF_ERR_LOST);
+}
+
+static inline void hfi_multi_add_result(struct hfi_multi *multi, int error)
+{
+    int before = atomic_load(&multi->result);
+
+    while (error && hfi_is_worse(error, before) &&
+           !atomic_compare_exchange_weak(&multi->result, &before, error))
+        ;
+}
+
+static inline bool hfi_is_multi(const struct hf_hold *hold)
+{
+    return hold->multi && hold->multi->whole == hold;
+}
 
 /* error.c: notes details for hf_last_error(), and returns the error */
 #if defined(__GNUC__)

@@ -60,21 +60,29 @@ int hf_fd(hf_client *client)
     return fd >= 0 ? fd : hfi_fail(HF_ERR_SYSTEM, "no descriptor is left (ulimit -n)");
 }
 
-static void take_acquire(hf_client *client, struct hf_event *event)
+/* Returns the async if it is a part of something larger: that goes on without the lock. */
+static struct hfi_async *take_acquire(hf_client *client, struct hf_event *event)
 {
     struct hfi_async *async = client->events;
+    bool is_hold = async->waiter.kind != HFI_KIND_SEMAPHORE && async->waiter.kind != HFI_KIND_LATCH;
 
     DL_DELETE(client->events, async);
     event->cookie = async->cookie;
     event->error = async->waiter.result;
-    event->type = event->error ? HF_EVENT_FAILED : HF_EVENT_ACQUIRED;
-    hfi_fail_store(client, event->error);
     if (event->error)
         hfi_hold_free(client, async->hold);
-    else
+    else if (is_hold)
         event->hold = async->hold;
+    else
+        event->error = hfi_hold_keep(client, async->hold);
+    event->type = event->error ? HF_EVENT_FAILED : is_hold ? HF_EVENT_ACQUIRED : HF_EVENT_DONE;
+    hfi_fail_store(client, event->error);
     free(async->waiter.label);
+    async->waiter.label = NULL;
+    if (async->whole)
+        return async;
     free(async);
+    return NULL;
 }
 
 static void take_release(hf_client *client, struct hf_event *event)
@@ -102,28 +110,49 @@ static bool take_news(hf_client *client, struct hf_event *event)
     return true;
 }
 
+/* A part's news is the whole's; that it is lost is told once. */
+static bool take_any_news(hf_client *client, struct hf_event *event)
+{
+    while (take_news(client, event)) {
+        struct hfi_multi *multi = event->hold->multi;
+
+        if (!multi)
+            return true;
+        if (!multi->whole || multi->lost_told)
+            continue;
+        multi->lost_told = event->type == HF_EVENT_LOST;
+        event->hold = multi->whole;
+        return true;
+    }
+    return false;
+}
+
 int hf_next(hf_client *client, struct hf_event *ret_event)
 {
     struct hf_event event = { 0 };
+    struct hfi_async *part = NULL;
     bool any = true;
     int error;
 
     if (!client || !ret_event || ret_event->size < sizeof(size_t))
         return hfi_fail(HF_ERR_INVALID, "hf_next() needs a client and an event with its size set");
-    error = hfi_enter(client);
-    if (error)
-        return error;
-    /* Acquired comes before lost; released takes lost away. */
-    if (client->events)
-        take_acquire(client, &event);
-    else if (client->released)
-        take_release(client, &event);
-    else
-        any = take_news(client, &event);
-    unsignal(client);
-    hfi_leave(client);
-    if (!any)
-        return 0;
+    do {
+        event = (struct hf_event){ 0 };
+        error = hfi_enter(client);
+        if (error)
+            return error;
+        /* Acquired comes before lost; released takes lost away. */
+        if (client->events)
+            part = take_acquire(client, &event);
+        else if (client->released)
+            take_release(client, &event);
+        else
+            any = take_any_news(client, &event);
+        unsignal(client);
+        hfi_leave(client);
+        if (!any)
+            return 0;
+    } while (part && !part->whole->advance(part, &event));
     event.size = ret_event->size;
     memcpy(ret_event, &event, event.size < sizeof event ? event.size : sizeof event);
     return 1;

@@ -60,11 +60,29 @@ static void deliver_acquire(hf_client *client, struct hfi_waiter *waiter)
     }
 }
 
+/* A part of a multi hold was released in the background; false: others are to come, and it is freed. */
+static bool is_last_part(hf_client *client, struct hf_hold *hold)
+{
+    struct hfi_multi *multi = hold->multi;
+
+    hold->multi = NULL;
+    hfi_multi_add_result(multi, hold->handle.releaser.result);
+    if (atomic_fetch_sub(&multi->left, 1) > 1) {
+        hfi_hold_free(client, hold);
+        return false;
+    }
+    hold->handle.releaser.result = atomic_load(&multi->result);
+    free(multi);
+    return true;
+}
+
 static void deliver_release(hf_client *client, struct hfi_releaser *releaser)
 {
     struct hf_hold *hold =
         (struct hf_hold *)((char *)releaser - offsetof(struct hf_hold, handle.releaser));
 
+    if (hold->multi && !hold->discarded && !hold->releaser && !is_last_part(client, hold))
+        return;
     if (hold->discarded) {
         hfi_hold_free(client, hold);
     } else if (hold->releaser) {
