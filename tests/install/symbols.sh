@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # A declaration is HF_API … name(, maybe over two lines.
-tr '\n' ' ' < "$prefix/include/holdfast/holdfast.h" |
+cat "$prefix"/include/holdfast/*.h | tr '\n' ' ' |
     grep -o 'HF_API [^(;]*(' | grep -o 'hf_[a-z0-9_]*($' | tr -d '(' | sort > "$work/declared"
 nm -D --defined-only "$shared" | awk '$2 == "T" { print $3 }' | sed 's/@.*//' | sort > "$work/exported"
 if ! diff -u "$work/declared" "$work/exported" > "$work/diff"; then
