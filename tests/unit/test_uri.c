@@ -86,17 +86,24 @@ static void options(void **state)
     static const struct {
         const char *text, *shown, *prefix;
         unsigned db;
+        enum hfi_layout layout;
     } GOOD[] = {
-        { "redis://h?prefix=app:", "redis://h:6379/0?prefix=app:", "app:", 0 },
+        { "redis://h?prefix=app:", "redis://h:6379/0?prefix=app:", "app:", 0, HFI_LAYOUT_HASH },
         { "redis://u:p@[::1]:7/3?prefix=%7Ba%7d%26b", "redis://u@[::1]:7/3?prefix={a}%26b", "{a}&b",
-          3 },
+          3, HFI_LAYOUT_HASH },
         { "redis://h/?prefix=a@b/c?d=e#", "redis://h:6379/0?prefix=a%40b/c%3Fd=e%23", "a@b/c?d=e#",
-          0 },
-        { "redis://h?prefix=", "redis://h:6379/0", "", 0 },
-        { "redis://h?prefix=a+b%20c%2B", "redis://h:6379/0?prefix=a%2Bb%20c%2B", "a+b c+", 0 },
-        { "redis+unix:///r?prefix=p&db=4", "redis+unix:///r?db=4&prefix=p", "p", 4 },
-        { "redis+unix:///r?db=0&prefix=\xc3\xa9", "redis+unix:///r?prefix=\xc3\xa9", "\xc3\xa9",
-          0 },
+          0, HFI_LAYOUT_HASH },
+        { "redis://h?prefix=", "redis://h:6379/0", "", 0, HFI_LAYOUT_HASH },
+        { "redis://h?prefix=a+b%20c%2B", "redis://h:6379/0?prefix=a%2Bb%20c%2B", "a+b c+", 0,
+          HFI_LAYOUT_HASH },
+        { "redis+unix:///r?prefix=p&db=4", "redis+unix:///r?db=4&prefix=p", "p", 4,
+          HFI_LAYOUT_HASH },
+        { "redis+unix:///r?db=0&prefix=\xc3\xa9", "redis+unix:///r?prefix=\xc3\xa9", "\xc3\xa9", 0,
+          HFI_LAYOUT_HASH },
+        { "redis://h?layout=string", "redis://h:6379/0?layout=string", "", 0, HFI_LAYOUT_STRING },
+        { "redis://h?layout=hash", "redis://h:6379/0", "", 0, HFI_LAYOUT_HASH },
+        { "redis+unix:///r?layout=string&db=2&prefix=lock:",
+          "redis+unix:///r?db=2&prefix=lock:&layout=string", "lock:", 2, HFI_LAYOUT_STRING },
     };
 
     (void)state;
@@ -106,6 +113,7 @@ static void options(void **state)
         assert_string_equal(uri.shown, GOOD[i].shown);
         assert_string_equal(uri.prefix, GOOD[i].prefix);
         assert_int_equal(uri.db, GOOD[i].db);
+        assert_int_equal(uri.layout, GOOD[i].layout);
     }
 }
 
@@ -186,6 +194,13 @@ static void bad_ones(void **state)
         "redis://:6379?prefix=a",
         "redis://:a?b@h",
         "redis+unix:///r?db=1&db=2",
+        "redis://h?layout=",
+        "redis://h?layout",
+        "redis://h?layout=strin",
+        "redis://h?layout=String",
+        "redis://h?layout=strings",
+        "redis://h?layout=%73tring",
+        "redis://h?layout=string&layout=string",
         "redis+unix:///r?prefix=a&db=x",
     };
 
@@ -244,7 +259,7 @@ static void shown_is_whole(void **state)
     n += (size_t)snprintf(text + n, sizeof text - n, ":secret@");
     for (size_t i = 0; i < sizeof uri.host - 1; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%%2F");
-    n += (size_t)snprintf(text + n, sizeof text - n, ":65535/1000000?prefix=");
+    n += (size_t)snprintf(text + n, sizeof text - n, ":65535/1000000?layout=string&prefix=");
     for (size_t i = 0; i < HFI_PREFIX_MAX; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%%23");
     assert_int_equal(parse(text), HF_OK);
@@ -252,10 +267,10 @@ static void shown_is_whole(void **state)
     assert_int_equal(uri.db, 1000000);
     assert_null(strstr(uri.shown, "secret"));
     assert_int_equal(strlen(uri.prefix), HFI_PREFIX_MAX);
-    text[n - 3 * HFI_PREFIX_MAX] = '\0';
-    assert_non_null(strstr(uri.shown, strrchr(text, ':')));
-    assert_string_equal(uri.shown + strlen(uri.shown) - 6, "%23%23");
-    assert_int_equal(strlen(strchr(uri.shown, '?')), strlen("?prefix=") + 3 * HFI_PREFIX_MAX);
+    assert_non_null(strstr(uri.shown, ":65535/1000000?prefix=%23"));
+    assert_non_null(strstr(uri.shown, "%23&layout=string"));
+    assert_int_equal(strlen(strchr(uri.shown, '?')),
+                     strlen("?prefix=&layout=string") + 3 * HFI_PREFIX_MAX);
 }
 
 /* Neither what is shown nor a complaint has the password in it, whatever is wrong with the rest. */
@@ -313,14 +328,16 @@ static void options_are_named(void **state)
 {
     (void)state;
     assert_int_equal(parse("redis://h?prefx=a"), HF_ERR_URI);
-    assert_string_equal(
-        detail, "the URI has an option that is not known \"prefx\"; options are prefix=TEXT");
+    assert_string_equal(detail, "the URI has an option that is not known \"prefx\"; options are "
+                                "prefix=TEXT, layout=string");
     assert_int_equal(parse("redis://h?db=1"), HF_ERR_URI);
     assert_non_null(strstr(detail, "not known \"db\""));
     assert_int_equal(parse("redis+unix:///r?base=1"), HF_ERR_URI);
-    assert_non_null(strstr(detail, "options are prefix=TEXT & db=N"));
+    assert_non_null(strstr(detail, "options are prefix=TEXT, layout=string, db=N"));
     assert_int_equal(parse("redis://h?prefix=a&prefix=b"), HF_ERR_URI);
     assert_non_null(strstr(detail, "twice \"prefix\""));
+    assert_int_equal(parse("redis://h?layout=list"), HF_ERR_URI);
+    assert_non_null(strstr(detail, "must be hash"));
     assert_int_equal(parse_long("redis://h?", 33, "=a"), HF_ERR_URI);
     assert_null(strstr(detail, "xxx"));
     assert_int_equal(parse_long("redis://h?prefix=", HFI_PREFIX_MAX + 1, ""), HF_ERR_URI);

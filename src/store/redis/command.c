@@ -6,6 +6,7 @@
 #include "store/redis/objects.h"
 #include "store/redis/redis.h"
 #include "store/redis/script.h"
+#include "store/redis/string.h"
 
 /* What Redisson publishes for "unlocked". */
 #define UNLOCKED "0"
@@ -89,7 +90,7 @@ static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hf
 
     redis->registered = true;
     hfi_redis_call(resp, &announcement->request, HFI_SCRIPT_announce, 1,
-                   8 + 9 * announcement->count);
+                   9 + 9 * announcement->count);
     hfi_resp_joined(resp, HFI_CLIENT_PREFIX, who->id, strlen(who->id));
     hfi_resp_number(resp, announcement->ttl_ns / HFI_MSEC);
     hfi_resp_text(resp, who->host);
@@ -98,6 +99,7 @@ static void encode_announcement(struct hfi_redis *redis, hfi_time now, struct hf
     hfi_resp_number(resp, (uint64_t)who->pid);
     hfi_resp_text(resp, HF_VERSION);
     hfi_resp_number(resp, age_ms(now, redis->opened_ns));
+    hfi_resp_text(resp, redis->uri.layout == HFI_LAYOUT_STRING ? HFI_STRING_FIELDS : "");
     for (size_t i = 0; i < announcement->count; i++)
         encode_announced(redis, now, resp, &announcement->items[i]);
 }
@@ -115,9 +117,14 @@ static void encode_check(struct hfi_resp *resp)
     hfi_resp_text(resp, "PING");
 }
 
-void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *request,
-                              struct hfi_text *const *names, size_t count)
+void hfi_redis_encode_inspect(struct hfi_redis *redis, struct hfi_resp *resp,
+                              const struct hfi_request *request, struct hfi_text *const *names,
+                              size_t count)
 {
+    if (redis->uri.layout == HFI_LAYOUT_STRING) {
+        hfi_string_encode_inspect(resp, request, names, count);
+        return;
+    }
     hfi_redis_call(resp, request, HFI_SCRIPT_inspect, count, count);
     for (size_t i = 0; i < count; i++)
         hfi_resp_bytes(resp, names[i]->bytes, names[i]->len);
@@ -128,6 +135,10 @@ void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
 {
     struct hfi_mapped lock = hfi_redis_map(redis, query->text, strlen(query->text));
 
+    if (redis->uri.layout == HFI_LAYOUT_STRING) {
+        hfi_string_encode_break(redis, resp, request, query);
+        return;
+    }
     hfi_redis_call(resp, request, HFI_SCRIPT_break, 2, 4);
     hfi_resp_bytes(resp, lock.name, lock.len);
     channel(resp, lock);
@@ -135,11 +146,11 @@ void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
     hfi_resp_text(resp, UNLOCKED);
 }
 
-bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
-                      struct hfi_resp *resp)
+static void encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
+                   struct hfi_resp *resp)
 {
-    char *start = resp->at;
-
+    if (redis->uri.layout == HFI_LAYOUT_STRING && hfi_string_encode(redis, resp, request))
+        return;
     switch ((enum hfi_op)request->op) {
     case HFI_OP_TRY:
         encode_try(redis, resp, hfi_request_lease(request));
@@ -165,6 +176,14 @@ bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request 
     default:
         hfi_redis_encode_job(redis, request, resp);
     }
+}
+
+bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
+                      struct hfi_resp *resp)
+{
+    char *start = resp->at;
+
+    encode(redis, now, request, resp);
     if (!resp->full)
         return true;
     resp->at = start;

@@ -120,11 +120,9 @@ static long long next_number(const char **at)
     return number;
 }
 
-static bool add_announced(struct hfi_job *job, const redisReply *field, const redisReply *value,
-                          bool hold)
+static bool add_announced(struct hfi_job *job, const char *name, size_t name_len,
+                          const redisReply *value, bool hold)
 {
-    static const size_t HEAD = 5; /* "hold:", "wait:" */
-    size_t name_len = (size_t)field->len - HEAD;
     struct hfi_announced *entry = calloc(1, sizeof *entry + name_len + (size_t)value->len + 2);
     const char *at = value->str;
 
@@ -136,7 +134,7 @@ static bool add_announced(struct hfi_job *job, const redisReply *field, const re
     entry->token = hold ? (unsigned long long)next_number(&at) : 0;
     entry->since_ms = next_number(&at);
     entry->name_len = name_len;
-    memcpy(entry->text, field->str + HEAD, name_len);
+    memcpy(entry->text, name, name_len);
     entry->label = entry->text + name_len + 1;
     if (hold)
         memcpy(entry->text + name_len + 1, at, strlen(at) + 1);
@@ -158,6 +156,20 @@ static void set_identity(struct hf_holder *who, const char *field, const redisRe
         who->pid = strtoll(value->str, NULL, 10);
 }
 
+/* "hold:<name>" or "wait:<name>", of locks of our layout: the length of what precedes the name; else 0. */
+static size_t announced_head(const struct hfi_job *job, const redisReply *field, bool *ret_hold)
+{
+    const char *word = job->redis->uri.layout == HFI_LAYOUT_STRING ? HFI_STRING_FIELDS : "";
+    size_t n = strlen(word);
+
+    if (strncmp(field->str, word, n) != 0)
+        return 0;
+    *ret_hold = strncmp(field->str + n, "hold:", 5) == 0;
+    if (!*ret_hold && strncmp(field->str + n, "wait:", 5) != 0)
+        return 0;
+    return (size_t)field->len > n + 5 ? n + 5 : 0;
+}
+
 bool hfi_job_add_registry(struct hfi_job *job, const redisReply *reply)
 {
     job->client_at->asked = true;
@@ -165,15 +177,15 @@ bool hfi_job_add_registry(struct hfi_job *job, const redisReply *reply)
         return true;
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         const redisReply *field = reply->element[i], *value = reply->element[i + 1];
-        bool hold, wait;
+        size_t head;
+        bool hold;
 
         if (field->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_STRING)
             continue;
-        hold = strncmp(field->str, "hold:", 5) == 0 && field->len > 5;
-        wait = strncmp(field->str, "wait:", 5) == 0 && field->len > 5;
-        if (!hold && !wait)
+        head = announced_head(job, field, &hold);
+        if (head == 0)
             set_identity(&job->client_at->who, field->str, value);
-        else if (!add_announced(job, field, value, hold))
+        else if (!add_announced(job, field->str + head, (size_t)field->len - head, value, hold))
             return false;
     }
     return true;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "store/redis/redis.h"
+#include "store/redis/string.h"
 
 /* ------------------------------------------------------------------------------------------------
  * Error replies
@@ -304,6 +304,8 @@ void hfi_redis_greet(struct hfi_redis *redis, unsigned number, struct hfi_resp *
     SAY(judge_server, "INFO", "server");
     SAY(judge_replication, "INFO", "replication");
     SAY(judge_memory, "INFO", "memory");
+    if (uri->layout == HFI_LAYOUT_STRING)
+        SAY(hfi_compare_judge, "COMMAND", "INFO", "DELIFEQ", "DELEX");
 }
 
 /* A server that was started again counts its connections from the beginning: the number may be another client's

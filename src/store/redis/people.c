@@ -122,7 +122,7 @@ static void encode_scan(struct hfi_resp *resp, const struct hfi_job *job)
     hfi_resp_text(resp, "COUNT");
     hfi_resp_text(resp, "1000");
     hfi_resp_text(resp, "TYPE");
-    hfi_resp_text(resp, "hash");
+    hfi_resp_text(resp, job->redis->uri.layout == HFI_LAYOUT_STRING ? "string" : "hash");
 }
 
 static void encode_numsub(struct hfi_resp *resp, const struct hfi_job *job)
@@ -175,7 +175,7 @@ void hfi_redis_encode_job(struct hfi_redis *redis, const struct hfi_request *req
         encode_scan(resp, job);
         break;
     case HFI_JOB_INSPECT:
-        hfi_redis_encode_inspect(resp, request, job->key + job->key_at, keys_now(job));
+        hfi_redis_encode_inspect(redis, resp, request, job->key + job->key_at, keys_now(job));
         break;
     case HFI_JOB_NUMSUB:
         encode_numsub(resp, job);

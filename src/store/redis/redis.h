@@ -11,11 +11,12 @@
  *   names.c    keys and channels             map.c     names under a prefix
  *   resp.c     writing commands              scripts/  what the server runs
  *   uri.c      redis://…                     uri_options.c   ?prefix=…
+ *   string.c   locks that are strings        compare.c       and servers that compare by themselves
  *
  * Invariants
  *   1. a request is in exactly one of: pending, again (to be sent once more, with its script's text), the
  *      command link's `sent`, finished; a WATCH that waits for its confirmation is in its subscription;
- *   2. `sent` is in the order of the commands, and each reply answers its head;
+ *   2. `sent` is in the order of the commands, and each reply answers its head (compare.c: several one request);
  *   3. a connection that left a request unanswered is never used again; the next one first ends the old
  *      one's server side (CLIENT KILL ID), where that is permitted, before anything else is sent;
  *   4. nothing is allocated for TRY, RELEASE and RENEW, but by hiredis for their replies.
@@ -54,6 +55,7 @@ enum { HFI_REDIS_COMMANDS, HFI_REDIS_WAKEUPS, HFI_REDIS_LINKS };
 enum {
     HFI_STAGE_SHA,  /* a script by its hash */
     HFI_STAGE_TEXT, /* the server did not know it: by its text */
+    HFI_STAGE_OWN,  /* by commands of the server's own (compare.c) */
     HFI_STAGE_OVER  /* a query's request, when its job is done */
 };
 
@@ -108,12 +110,29 @@ struct hfi_text {
     char bytes[];
 };
 
+enum hfi_layout {
+    HFI_LAYOUT_HASH,  /* Redisson's */
+    HFI_LAYOUT_STRING /* string.c */
+};
+
+#define HFI_STRING_FIELDS "string-" /* before hold: and wait: in a registry: they are such locks */
+
 struct hfi_redis_uri {
     char host[256], port[6], path[108];
     char user[256], password[512];
     unsigned db;
     char prefix[HFI_PREFIX_MAX + 1]; /* of all names */
-    char shown[HFI_REDIS_URI_MAX];   /* without password */
+    enum hfi_layout layout;
+    char shown[HFI_REDIS_URI_MAX]; /* without password */
+};
+
+/* Which command the server has to compare and delete. */
+enum hfi_compare { HFI_COMPARE_NONE, HFI_COMPARE_DELIFEQ, HFI_COMPARE_DELEX };
+
+/* What has come in reply to the head of `sent`, if it was several commands (compare.c). */
+struct hfi_redis_head {
+    size_t replies;
+    bool refused, garbled;
 };
 
 struct hfi_redis {
@@ -130,6 +149,8 @@ struct hfi_redis {
 
     struct hfi_request *pending, *again, *sent, *finished;
     size_t sent_count;
+    struct hfi_redis_head head;
+    enum hfi_compare compare;
     hfi_time pending_by,
         answer_by;               /* lower bounds of the deadlines in pending and again, in sent */
     uint64_t server_id, kill_id; /* CLIENT ID of the command connection; of the one to be ended */
@@ -164,6 +185,8 @@ struct hfi_redis {
 void hfi_redis_finish(struct hfi_redis *redis, struct hfi_request *request,
                       enum hfi_outcome outcome, int error);
 void hfi_redis_queue(struct hfi_redis *redis, struct hfi_request *request);
+/* To be sent once more, before anything else. */
+void hfi_redis_queue_again(struct hfi_redis *redis, struct hfi_request *request);
 /* Everything unanswered on the command connection becomes unknown. */
 void hfi_redis_forsake(struct hfi_redis *redis);
 /* What waits to be sent is not done, for this reason. */
@@ -205,8 +228,9 @@ int hfi_redis_error(const redisReply *reply);
 bool hfi_redis_encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,
                       struct hfi_resp *resp);
 
-void hfi_redis_encode_inspect(struct hfi_resp *resp, const struct hfi_request *request,
-                              struct hfi_text *const *names, size_t count);
+void hfi_redis_encode_inspect(struct hfi_redis *redis, struct hfi_resp *resp,
+                              const struct hfi_request *request, struct hfi_text *const *names,
+                              size_t count);
 void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
                             const struct hfi_request *request, const struct hfi_query *query);
 

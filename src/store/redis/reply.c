@@ -2,6 +2,7 @@
 /* A reply as an answer. Nothing in a reply is trusted: what does not have the expected shape is unknown. */
 #include "store/redis/objects.h"
 #include "store/redis/redis.h"
+#include "store/redis/string.h"
 
 void hfi_redis_unintelligible(struct hfi_redis *redis, struct hfi_request *request)
 {
@@ -14,8 +15,7 @@ static void refused(struct hfi_redis *redis, struct hfi_request *request, const 
 {
     if (strncmp(reply->str, "NOSCRIPT", 8) == 0 && request->stage == HFI_STAGE_SHA) {
         request->stage = HFI_STAGE_TEXT;
-        DL_APPEND(redis->again, request);
-        redis->pending_by = hfi_time_min(redis->pending_by, request->deadline_ns);
+        hfi_redis_queue_again(redis, request);
         return;
     }
     hfi_redis_say(redis, "%s: %s", redis->uri.shown, reply->str);
@@ -117,6 +117,10 @@ void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request 
     bool job =
         request->op == HFI_OP_LIST || request->op == HFI_OP_INSPECT || request->op == HFI_OP_BREAK;
 
+    if (request->stage == HFI_STAGE_OWN) {
+        hfi_compare_answer(redis, request, reply);
+        return;
+    }
     if (reply->type == REDIS_REPLY_ERROR) {
         refused(redis, request, reply);
         return;

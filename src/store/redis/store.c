@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/redis/objects.h"
-#include "store/redis/redis.h"
+#include "store/redis/string.h"
 
 void hfi_redis_say(struct hfi_redis *redis, const char *format, ...)
 {
@@ -49,6 +49,12 @@ void hfi_redis_queue(struct hfi_redis *redis, struct hfi_request *request)
 {
     request->stage = HFI_STAGE_SHA;
     DL_APPEND(redis->pending, request);
+    redis->pending_by = hfi_time_min(redis->pending_by, request->deadline_ns);
+}
+
+void hfi_redis_queue_again(struct hfi_redis *redis, struct hfi_request *request)
+{
+    DL_APPEND(redis->again, request);
     redis->pending_by = hfi_time_min(redis->pending_by, request->deadline_ns);
 }
 
@@ -117,6 +123,7 @@ void hfi_redis_forsake(struct hfi_redis *redis)
     }
     redis->sent = NULL;
     redis->sent_count = 0;
+    memset(&redis->head, 0, sizeof redis->head);
     redis->answer_by = HF_TIME_NEVER;
     DL_FOREACH_SAFE (list, request, tmp) {
         hfi_redis_finish(redis, request, HFI_UNKNOWN, HF_ERR_UNSURE);
@@ -275,6 +282,8 @@ static int open_redis(const char *scheme, const char *rest, const struct hfi_sto
     redis->store.class_ = &CLASS;
     redis->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
     redis->store.verbs = HFI_VERB_BIT(HFI_VERB_COUNT) - 1;
+    if (redis->uri.layout == HFI_LAYOUT_STRING)
+        hfi_string_limit(&redis->store);
     redis->store.trace = config->trace;
     redis->identity = config->identity;
     redis->op_timeout_ns = config->op_timeout_ns;

@@ -186,6 +186,8 @@ static void show(const char *scheme, struct hfi_redis_uri *uri)
     }
     if (uri->prefix[0])
         show_option(uri, "prefix", uri->prefix);
+    if (uri->layout == HFI_LAYOUT_STRING)
+        show_option(uri, "layout", "string");
 }
 
 int hfi_redis_uri(const char *scheme, const char *rest, struct hfi_redis_uri *uri, char *detail)

@@ -31,6 +31,15 @@ static const char *take_prefix(struct hfi_redis_uri *uri, const char *value, siz
     return NULL;
 }
 
+static const char *take_layout(struct hfi_redis_uri *uri, const char *value, size_t len)
+{
+    if (len == 6 && strncmp(value, "string", len) == 0)
+        uri->layout = HFI_LAYOUT_STRING;
+    else if (len != 4 || strncmp(value, "hash", len) != 0)
+        return "the layout in the URI must be hash (Redisson's locks) or string (SET NX PX)";
+    return NULL;
+}
+
 static const char *take_db(struct hfi_redis_uri *uri, const char *value, size_t len)
 {
     return hfi_redis_uri_number(value, len, HFI_REDIS_DB_MAX, &uri->db)
@@ -40,6 +49,7 @@ static const char *take_db(struct hfi_redis_uri *uri, const char *value, size_t 
 
 static const struct option OPTIONS[] = {
     { "prefix", "prefix=TEXT", false, take_prefix },
+    { "layout", "layout=string", false, take_layout },
     { "db", "db=N", true, take_db },
 };
 
@@ -53,7 +63,7 @@ static int fail(const char *what, size_t shown_len, const char *shown, bool is_u
 
     for (size_t i = 0; i < OPTION_COUNT && n < HFI_DETAIL_MAX; i++)
         if (is_unix || !OPTIONS[i].unix_only)
-            n += (size_t)snprintf(detail + n, HFI_DETAIL_MAX - n, "%s%s", i ? " & " : "",
+            n += (size_t)snprintf(detail + n, HFI_DETAIL_MAX - n, "%s%s", i ? ", " : "",
                                   OPTIONS[i].form);
     return HF_ERR_URI;
 }

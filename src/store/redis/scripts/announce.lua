@@ -4,10 +4,11 @@
 -- KEYS[1]  holdfast:client:<uuid>, a hash
 -- ARGV[1]  ttl in ms
 -- ARGV[2..7]  host, user, program, pid, version, age of the client in ms
+-- ARGV[8]  what stands before hold: and wait: in fields: '', or 'string-' for locks of that layout
 -- then for each change:
 --   name, '1' held or '0', owner number, token, ms held, label, number of threads that wait,
 --   ms waiting, '1' when it listens for wake-ups or '0'
--- Fields  host user program pid version started
+-- Fields  host user program pid version started, and with ARGV[8] before them
 --         hold:<name>  "<owner number> <token> <since, epoch ms> <label>"
 --         wait:<name>  "<threads> <since, epoch ms>"
 --
@@ -20,18 +21,19 @@ local function since(age)
 end
 redis.call('HSET', KEYS[1], 'host', ARGV[2], 'user', ARGV[3], 'program', ARGV[4], 'pid', ARGV[5],
     'version', ARGV[6], 'started', since(ARGV[7]))
-for i = 8, #ARGV, 9 do
+local hold, wait = ARGV[8] .. 'hold:', ARGV[8] .. 'wait:'
+for i = 9, #ARGV, 9 do
     local name = ARGV[i]
     if ARGV[i + 1] == '1' then
-        redis.call('HSET', KEYS[1], 'hold:' .. name,
+        redis.call('HSET', KEYS[1], hold .. name,
             ARGV[i + 2] .. ' ' .. ARGV[i + 3] .. ' ' .. since(ARGV[i + 4]) .. ' ' .. ARGV[i + 5])
     else
-        redis.call('HDEL', KEYS[1], 'hold:' .. name)
+        redis.call('HDEL', KEYS[1], hold .. name)
     end
     if ARGV[i + 6] ~= '0' or ARGV[i + 8] == '1' then
-        redis.call('HSET', KEYS[1], 'wait:' .. name, ARGV[i + 6] .. ' ' .. since(ARGV[i + 7]))
+        redis.call('HSET', KEYS[1], wait .. name, ARGV[i + 6] .. ' ' .. since(ARGV[i + 7]))
     else
-        redis.call('HDEL', KEYS[1], 'wait:' .. name)
+        redis.call('HDEL', KEYS[1], wait .. name)
     end
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
