@@ -7,9 +7,9 @@
 
 #include "coverage.h"
 
-/* What a client may take: two buffers of 128 KiB, so much for each thread and lock, and for owner ids of tries that
+/* What a client may take: two buffers of 256 KiB, so much for each thread and lock, and for owner ids of tries that
  * were not answered: a lock has one in each op_timeout, for as long as a lease lasts. */
-#define MEMORY_FIXED  (400 * 1024)
+#define MEMORY_FIXED  (600 * 1024)
 #define MEMORY_THREAD (4 * 1024)
 #define MEMORY_LOCK   (4 * 1024)
 #define MEMORY_OWNER  512

@@ -152,6 +152,7 @@ struct sim_redis {
     struct sim_script *scripts;
     uint64_t command; /* their number */
     bool wrote;       /* the script that runs has changed something */
+    bool writes;      /* it has begun to: it has run a command that could */
     struct sim_touch undo[SIM_REDIS_UNDO * 2];
     size_t undo_first, undo_count;
     size_t touched; /* of these: by the command that runs */

@@ -140,7 +140,7 @@ void sim_redis_run(struct sim_call *call)
         refuse_arity(call, command);
     } else if (!is_refused(call, command)) {
         call->redis->command++;
-        call->redis->wrote = false;
+        call->redis->wrote = call->redis->writes = false;
         run(call, command);
         sim_redis_commit(call->redis, call->conn);
     }

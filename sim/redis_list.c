@@ -146,6 +146,22 @@ static void run_lrem(struct sim_call *call)
     sim_reply_integer(call->reply, removed);
 }
 
+/* Without options: the first one. */
+static void run_lpos(struct sim_call *call)
+{
+    struct sim_key *key;
+
+    if (!sim_call_typed(call, SIM_REDIS_LIST, &key))
+        return;
+    for (size_t i = 0; key && i < key->fields; i++) {
+        if (is_element(&key->field[i], &call->argv[2])) {
+            sim_reply_integer(call->reply, (long long)i);
+            return;
+        }
+    }
+    sim_reply_nil(call->reply);
+}
+
 const struct sim_command sim_redis_lists[] = {
     { "rpush", -3, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_rpush },
     { "lpush", -3, SIM_COMMAND_WRITE | SIM_COMMAND_GROW, run_lpush },
@@ -153,6 +169,7 @@ const struct sim_command sim_redis_lists[] = {
     { "llen", 2, 0, run_llen },
     { "lindex", 3, 0, run_lindex },
     { "lrange", 4, 0, run_lrange },
+    { "lpos", 3, 0, run_lpos },
     { "lrem", 4, SIM_COMMAND_WRITE, run_lrem },
     { 0 },
 };

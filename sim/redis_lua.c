@@ -183,7 +183,7 @@ static const char *objection(const struct sim_command *command, size_t argc)
         return "ERR This Redis command is not allowed from script";
     if (redis->is_replica && (command->flags & SIM_COMMAND_WRITE))
         return "READONLY You can't write against a read only replica.";
-    if (redis->out_of_memory && !redis->wrote && (command->flags & SIM_COMMAND_GROW))
+    if (redis->out_of_memory && !redis->writes && (command->flags & SIM_COMMAND_GROW))
         return "OOM command not allowed when used memory > 'maxmemory'.";
     return NULL;
 }
@@ -199,10 +199,12 @@ static void run_inside(const struct sim_arg *argv, size_t argc, struct sim_text 
                              .reply = reply,
                              .in_script = true };
 
-    if (why)
+    if (why) {
         sim_reply_error(reply, why);
-    else
-        command->run(&call);
+        return;
+    }
+    running->redis->writes |= (command->flags & SIM_COMMAND_WRITE) != 0;
+    command->run(&call);
 }
 
 #define ARGUMENTS_MAX 256

@@ -221,10 +221,131 @@ static void add_object(struct words *words, struct hfi_random *random, const cha
         add(words, "1000000000");
 }
 
+/*
+ * Scripts of kinds: how many keys there are, and a letter for each word. All are made of one name and one owner,
+ * so that what one script leaves is what another finds.
+ */
+struct subject {
+    const char *name, *owner;
+};
+
+static void add_derived(struct words *words, const char *head, const char *middle, const char *tail)
+{
+    static char room[16][160];
+    static unsigned next;
+    char *to = room[next++ % COUNT(room)];
+
+    snprintf(to, sizeof room[0], "%s{%s}%s", head, middle, tail);
+    add(words, to);
+}
+
+static void add_letter(struct words *words, struct hfi_random *random, struct subject subject,
+                       char letter)
+{
+    static const char *const PREFIXES[] = {
+        ['W'] = "holdfast_writer:",
+        ['C'] = "redisson_rwlock:",
+        ['L'] = "redisson_lock__channel:",
+        ['Q'] = "redisson_lock_queue:",
+        ['Z'] = "redisson_lock_timeout:",
+        ['F'] = "holdfast_fair:",
+        ['M'] = "redisson_sc:",
+        ['X'] = "holdfast_deleted:",
+        ['E'] = "redisson_lock_token:",
+    };
+    char tail[96];
+
+    switch (letter) {
+    case 'K':
+        add(words, subject.name);
+        return;
+    case 'T':
+        add(words, "holdfast:token:{hhhhhh}");
+        return;
+    case 'O':
+        add(words, subject.owner);
+        return;
+    case 'D':
+        add(words, PICK(random, TTLS));
+        return;
+    case 'd':
+        add(words, hfi_random_below(random, 3) ? "30000" : "0");
+        return;
+    case 'N':
+        add_number(words, hfi_random_below(random, 4) ? 1 : 1001);
+        return;
+    case 'n':
+        add_number(words, 1 + hfi_random_below(random, 3));
+        return;
+    case 'w':
+        add(words, hfi_random_below(random, 2) ? "300000" : "2000");
+        return;
+    case 'p':
+        add(words, hfi_random_below(random, 2) ? "3000" : "0");
+        return;
+    case 'I':
+        add(words, hfi_random_below(random, 2) ? "0123456789abcd" : "0123456789abce");
+        return;
+    case '0':
+    case '1':
+        add(words, letter == '0' ? "0" : "1");
+        return;
+    case 'q':
+        add(words, hfi_random_below(random, 4) ? "1" : "0");
+        return;
+    case 'r':
+        snprintf(tail, sizeof tail, ":%s:rwlock_timeout:1", subject.owner);
+        add_derived(words, "", subject.name, tail);
+        return;
+    case 'R':
+        add_derived(words, "", subject.name, "");
+        return;
+    case 'P':
+        add_derived(words, "", subject.name, ":timeout");
+        return;
+    case 'S':
+        snprintf(tail, sizeof tail, ":%s", subject.owner);
+        add_derived(words, "holdfast_semaphore:", subject.name, tail);
+        return;
+    default:
+        add_derived(words, PREFIXES[(unsigned char)letter], subject.name, "");
+    }
+}
+
+static bool add_kind(struct words *words, struct hfi_random *random, const char *script)
+{
+    static const struct {
+        const char *script, *keys, *letters;
+    } KINDS[] = {
+        { "acquire_write", "3", "KTWODNRp" },    { "release_write", "3", "KCWOR1" },
+        { "acquire_read", "3", "KrWOD" },        { "release_read", "3", "KCrOR0" },
+        { "leave_write", "2", "WCO1" },          { "renew_write", "1", "KdO" },
+        { "renew_read", "2", "KrdO" },           { "acquire_fenced", "2", "KEOD" },
+        { "acquire_fair", "6", "KQZFLTODNwq0" }, { "release_fair", "5", "KQZFLOw0" },
+        { "leave_fair", "5", "KQZFLOw0" },       { "acquire_permits", "3", "KPMInD" },
+        { "release_permits", "3", "KPMIn" },     { "renew_permits", "1", "PdIn" },
+        { "acquire_semaphore", "2", "KSnD" },    { "release_semaphore", "3", "KMS" },
+        { "acquire_latch", "2", "KX" },
+    };
+    struct subject subject = { KEYS[hfi_random_below(random, 2)], PICK(random, OWNERS) };
+
+    for (size_t i = 0; i < COUNT(KINDS); i++) {
+        if (strcmp(KINDS[i].script, script) != 0)
+            continue;
+        add(words, KINDS[i].keys);
+        for (const char *letter = KINDS[i].letters; *letter; letter++)
+            add_letter(words, random, subject, *letter);
+        return true;
+    }
+    return false;
+}
+
 static void add_arguments(struct words *words, struct hfi_random *random, const char *script)
 {
     size_t keys = 1 + hfi_random_below(random, 3);
 
+    if (add_kind(words, random, script))
+        return;
     if (strcmp(script, "acquire") == 0) {
         add(words, "2");
         add(words, PICK(random, KEYS));
@@ -389,7 +510,10 @@ static void choose_list_command(struct hfi_random *random, struct sim_text *comm
 {
     const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
 
-    switch (hfi_random_below(random, 8)) {
+    switch (hfi_random_below(random, 9)) {
+    case 8:
+        PUT(command, "LPOS", key, owner);
+        break;
     case 0:
     case 1:
         PUT(command, "RPUSH", key, owner, PICK(random, OWNERS));

@@ -153,13 +153,19 @@ static void encode(struct hfi_redis *redis, hfi_time now, struct hfi_request *re
         return;
     switch ((enum hfi_op)request->op) {
     case HFI_OP_TRY:
-        encode_try(redis, resp, hfi_request_lease(request));
+        if (!hfi_redis_encode_kind(redis, resp, hfi_request_lease(request)))
+            encode_try(redis, resp, hfi_request_lease(request));
         break;
     case HFI_OP_RELEASE:
-        encode_release(redis, resp, hfi_request_lease(request));
+        if (!hfi_redis_encode_kind(redis, resp, hfi_request_lease(request)))
+            encode_release(redis, resp, hfi_request_lease(request));
         break;
     case HFI_OP_RENEW:
-        encode_renewal(redis, resp, hfi_request_renewal(request));
+        if (!hfi_redis_encode_kind_renewal(redis, resp, hfi_request_renewal(request)))
+            encode_renewal(redis, resp, hfi_request_renewal(request));
+        break;
+    case HFI_OP_LEAVE:
+        hfi_redis_encode_leave(redis, resp, hfi_request_watch(request));
         break;
     case HFI_OP_ANNOUNCE:
         encode_announcement(redis, now, resp, hfi_request_announcement(request));

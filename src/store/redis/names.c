@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "store/redis/resp.h"
+
 #define SLOT_BITS   HFI_SLOT_BITS
 #define SLOT_COUNT  (1 << SLOT_BITS)
 #define TAG_LENGTH  6
@@ -72,6 +74,96 @@ size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic t
     n += put(to + n, name, len);
     return n + put(to + n, "}", 1);
 }
+
+size_t hfi_owner_text(char *to, const char *client, uint64_t owner)
+{
+    size_t n = put(to, client, strlen(client));
+
+    n += put(to + n, ":", 1);
+    return n + hfi_decimal(to + n, owner);
+}
+
+size_t hfi_reader_key(char *to, const char *name, size_t len, const char *client, uint64_t owner)
+{
+    static const char TAIL[] = ":rwlock_timeout:1";
+    size_t n = hfi_suffix_name(to, name, len, "");
+
+    n += hfi_owner_text(to + n, client, owner);
+    return n + put(to + n, TAIL, sizeof TAIL - 1);
+}
+
+size_t hfi_turn_channel_name(char *to, const char *name, size_t len, const char *client,
+                             uint64_t owner)
+{
+    size_t n = hfi_channel_name(to, name, len, HFI_TOPIC_TURN);
+
+    n += put(to + n, ":", 1);
+    return n + hfi_owner_text(to + n, client, owner);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Permits
+ */
+
+#define ID_CLIENT 8 /* bytes */
+#define ID_OWNER  6
+
+static unsigned hex_value(char digit)
+{
+    return digit <= '9' ? (unsigned)(digit - '0') : (unsigned)((digit | 0x20) - 'a' + 10);
+}
+
+static void put_big_endian(char *to, size_t bytes, uint64_t number)
+{
+    for (; bytes > 0; bytes--, number >>= 8)
+        to[bytes - 1] = (char)(number & 0xff);
+}
+
+static uint64_t get_big_endian(const char *at, size_t bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        number = number << 8 | (unsigned char)at[i];
+    return number;
+}
+
+void hfi_permit_id(char to[HFI_PERMIT_ID], const char *client, uint64_t owner, unsigned which)
+{
+    unsigned digits = 0;
+
+    memset(to, 0, ID_CLIENT);
+    for (; *client && digits < 2 * ID_CLIENT; client++) {
+        if (*client == '-')
+            continue;
+        to[digits / 2] = (char)((unsigned char)to[digits / 2] << 4 | hex_value(*client));
+        digits++;
+    }
+    put_big_endian(to + ID_CLIENT, ID_OWNER, owner);
+    put_big_endian(to + ID_CLIENT + ID_OWNER, HFI_PERMIT_ID - HFI_PERMIT_ID_OWNER, which);
+}
+
+void hfi_permit_id_parse(const char id[HFI_PERMIT_ID], char ret_client[HFI_PERMIT_ID_CLIENT + 1],
+                         uint64_t *ret_owner, unsigned *ret_which)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    size_t n = 0;
+
+    for (size_t i = 0; i < ID_CLIENT; i++) {
+        ret_client[n++] = DIGITS[(unsigned char)id[i] >> 4];
+        ret_client[n++] = DIGITS[id[i] & 0x0f];
+        if (i == 3 || i == 5) /* as in "0f8fad5b-d9cb-469f" */
+            ret_client[n++] = '-';
+    }
+    ret_client[n] = '\0';
+    *ret_owner = get_big_endian(id + ID_CLIENT, ID_OWNER);
+    *ret_which =
+        (unsigned)get_big_endian(id + HFI_PERMIT_ID_OWNER, HFI_PERMIT_ID - HFI_PERMIT_ID_OWNER);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Slots
+ */
 
 static uint16_t crc16(const char *bytes, size_t len)
 {

@@ -8,8 +8,8 @@
 /* The longest prefix of names, and the longest name with one (map.c). */
 #define HFI_PREFIX_MAX 256
 #define HFI_MAPPED_MAX (HFI_PREFIX_MAX + HF_NAME_MAX)
-/* The longest channel: its kind, colon, braces, name. */
-#define HFI_CHANNEL_MAX (HFI_MAPPED_MAX + 40)
+/* The longest channel: its kind, colon, braces, name, and for a turn the owner. */
+#define HFI_CHANNEL_MAX (HFI_MAPPED_MAX + 40 + 60)
 /* The longest key that is derived from a name: what comes before and behind it is at most so long. */
 #define HFI_KEY_AFFIX_MAX 112
 #define HFI_KEY_MAX       (HFI_MAPPED_MAX + HFI_KEY_AFFIX_MAX + 3)
@@ -23,8 +23,34 @@
 size_t hfi_prefix_name(char *to, const char *prefix, const char *name, size_t len);
 /* "{<name>}:<suffix>", or "<name>:<suffix>". */
 size_t hfi_suffix_name(char *to, const char *name, size_t len, const char *suffix);
+/* Our own keys beside Redisson's. */
+#define HFI_FAIR_PREFIX    "holdfast_fair"   /* waiters of a fair lock, and when they tried last */
+#define HFI_WRITERS_PREFIX "holdfast_writer" /* writers that are preferred, and until when */
+#define HFI_TAKEN_PREFIX   "holdfast_semaphore" /* and ":<owner>": permits that this one took */
+
+/* "<client id>:<number>"; at most HFI_OWNER_TEXT_MAX for a UUID. Returns its length; no NUL is written. */
+#define HFI_OWNER_TEXT_MAX (36 + 1 + 20)
+size_t hfi_owner_text(char *to, const char *client, uint64_t owner);
+/* The key that lives as long as a reader's hold. Returns its length; no NUL is written. */
+size_t hfi_reader_key(char *to, const char *name, size_t len, const char *client, uint64_t owner);
+
 /* The channel that tells of releases of a lock. Returns its length; no NUL is written. */
 size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic);
+/* The channel that tells one owner that it is its turn. Likewise. */
+size_t hfi_turn_channel_name(char *to, const char *name, size_t len, const char *client,
+                             uint64_t owner);
+
+/*
+ * A permit's id, 16 bytes: half of the client's UUID, the owner's number (6 bytes, big-endian), and which of
+ * its permits this is (2 bytes, likewise). Redisson's are random.
+ */
+#define HFI_PERMIT_ID        16
+#define HFI_PERMIT_ID_OWNER  14 /* what all ids of an owner begin with */
+#define HFI_PERMIT_ID_CLIENT 18 /* characters of the client's id that can be told from it */
+void hfi_permit_id(char to[HFI_PERMIT_ID], const char *client, uint64_t owner, unsigned which);
+/* The other way; ret_client gets the first characters of the client's id, and a NUL. */
+void hfi_permit_id_parse(const char id[HFI_PERMIT_ID], char ret_client[HFI_PERMIT_ID_CLIENT + 1],
+                         uint64_t *ret_owner, unsigned *ret_which);
 
 /* The cluster's hash slot of a key: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384. */
 uint16_t hfi_slot(const char *key, size_t len);

@@ -6,7 +6,8 @@
  *   link.c     the two connections: when they are wanted, their bytes, their end
  *   greet.c    what is said first on a new connection, and what servers are refused
  *   command.c  a request as a command        reply.c   a reply as an answer
- *   objects.c  semaphores, latches, buckets, …  script.c  calling a script
+ *   kinds.c    those of other kinds          script.c  calling a script
+ *   objects.c  semaphores, latches, buckets, …
  *   watch.c    subscriptions                 people.c  list, inspect, break
  *   names.c    keys and channels             map.c     names under a prefix
  *   resp.c     writing commands              scripts/  what the server runs
@@ -38,7 +39,7 @@
 enum { HFI_REDIS_COMMANDS, HFI_REDIS_WAKEUPS, HFI_REDIS_LINKS };
 
 #define HFI_REDIS_OUT_SIZE                                                                         \
-    (160 * 1024)                    /* holds the largest command: two values, or 64 long names */
+    (256 * 1024) /* holds the largest command: two values, or 64 long names and as many keys */
 #define HFI_REDIS_SENT_MAX     1024 /* unanswered commands of a connection */
 #define HFI_REDIS_GREETING_MAX 12
 #define HFI_REDIS_SETTLED      64 /* notes to be removed that are remembered */
@@ -233,6 +234,16 @@ void hfi_redis_encode_inspect(struct hfi_redis *redis, struct hfi_resp *resp,
                               size_t count);
 void hfi_redis_encode_break(struct hfi_redis *redis, struct hfi_resp *resp,
                             const struct hfi_request *request, const struct hfi_query *query);
+
+/* kinds.c: false: it is as a mutex's. */
+bool hfi_redis_encode_kind(struct hfi_redis *redis, struct hfi_resp *resp,
+                           const struct hfi_lease *lease);
+bool hfi_redis_encode_kind_renewal(struct hfi_redis *redis, struct hfi_resp *resp,
+                                   const struct hfi_renewal *renewal);
+/* Do waiters of this kind leave something at the server? */
+bool hfi_redis_has_tickets(enum hfi_kind kind);
+void hfi_redis_encode_leave(struct hfi_redis *redis, struct hfi_resp *resp,
+                            const struct hfi_watch *watch);
 
 /* reply.c: takes the reply to the head of `sent`. */
 void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request *request,

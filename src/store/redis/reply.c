@@ -44,39 +44,60 @@ static hfi_time hint(long long ms)
                                                               : HF_TIME_NEVER;
 }
 
+/* Granted, by a first token and a number of them. */
+static bool take_grant(struct hfi_lease *lease, const redisReply *reply)
+{
+    long long first, count;
+
+    if (!is_integers(reply, 3))
+        return false;
+    first = reply->element[1]->integer;
+    count = reply->element[2]->integer;
+    if (first <= 0 || first >= HFI_TOKEN_LIMIT || count < 1 || count > (long long)lease->tokens)
+        return false;
+    lease->token = (uint64_t)first;
+    lease->tokens = (uint32_t)count;
+    return true;
+}
+
+/* Busy, by when to look again, what tells of it, and for kinds that have them whether there is a ticket. */
+static bool take_hint(struct hfi_lease *lease, const redisReply *reply)
+{
+    bool plain = lease->kind <= HFI_KIND_FENCED;
+
+    if (!is_integers(reply, plain ? 3 : 4) || reply->element[2]->integer < 0 ||
+        reply->element[2]->integer >= HFI_TOPIC_COUNT)
+        return false;
+    lease->hint_ns = hint(reply->element[1]->integer);
+    lease->topic = (uint8_t)reply->element[2]->integer;
+    lease->ticket = !plain && reply->element[3]->integer == 1;
+    return true;
+}
+
+/* {verdict, …}: see the scripts' heads. False: it makes no sense. */
+static bool take_verdict(struct hfi_lease *lease, const redisReply *reply)
+{
+    static const enum hfi_verdict VERDICTS[] = { HFI_BUSY, HFI_GRANTED, HFI_ALREADY, HFI_GONE };
+    long long said;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0 ||
+        reply->element[0]->type != REDIS_REPLY_INTEGER)
+        return false;
+    said = reply->element[0]->integer;
+    if (said < 0 || said > 3 || (said == 0 && !take_hint(lease, reply)) ||
+        (said == 1 && !take_grant(lease, reply)) || (said == 3 && lease->kind != HFI_KIND_LATCH))
+        return false;
+    lease->verdict = (uint8_t)VERDICTS[said];
+    return true;
+}
+
 static void answer_try(struct hfi_redis *redis, struct hfi_lease *lease, const redisReply *reply)
 {
-    long long verdict = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-                                reply->element[0]->type == REDIS_REPLY_INTEGER
-                            ? reply->element[0]->integer
-                            : -1;
-    long long a, b;
-
-    if (verdict == 2) {
-        lease->verdict = HFI_ALREADY;
-        done(redis, &lease->request);
-        return;
-    }
-    if (verdict < 0 || verdict > 2 || !is_integers(reply, 3)) {
-        hfi_redis_unintelligible(redis, &lease->request);
-        return;
-    }
-    a = reply->element[1]->integer;
-    b = reply->element[2]->integer;
-    if (verdict == 1 && (a <= 0 || a >= HFI_TOKEN_LIMIT || b < 1 || b > (long long)lease->tokens)) {
-        hfi_redis_unintelligible(redis, &lease->request);
-        return;
-    }
-    lease->verdict = verdict == 1 ? HFI_GRANTED : HFI_BUSY;
     lease->ticket = false;
-    if (verdict == 1) {
-        lease->token = (uint64_t)a;
-        lease->tokens = (uint32_t)b;
-    } else {
-        lease->hint_ns = hint(a);
-        lease->topic = b ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
-    }
-    done(redis, &lease->request);
+    if (take_verdict(lease, reply))
+        done(redis, &lease->request);
+    else
+        hfi_redis_unintelligible(redis, &lease->request);
 }
 
 static void answer_release(struct hfi_redis *redis, struct hfi_lease *lease,
@@ -146,6 +167,6 @@ void hfi_redis_answer(struct hfi_redis *redis, hfi_time now, struct hfi_request 
         hfi_redis_answer_object(redis, hfi_request_object(request), reply);
         break;
     default:
-        done(redis, request); /* CHECK, FAREWELL */
+        done(redis, request); /* CHECK, FAREWELL, LEAVE */
     }
 }

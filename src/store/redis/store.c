@@ -81,8 +81,11 @@ static void submit(struct hfi_store *store, hfi_time now, struct hfi_request *re
     case HFI_OP_UNWATCH:
         hfi_redis_unwatch(redis, hfi_request_watch(request));
         break;
-    case HFI_OP_LEAVE: /* there are no tickets here */
-        hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
+    case HFI_OP_LEAVE:
+        if (hfi_redis_has_tickets((enum hfi_kind)hfi_request_watch(request)->kind))
+            hfi_redis_queue(redis, request);
+        else
+            hfi_redis_finish(redis, request, HFI_DONE, HF_OK);
         break;
     case HFI_OP_FAREWELL:
         if (redis->registered)
@@ -280,7 +283,7 @@ static int open_redis(const char *scheme, const char *rest, const struct hfi_sto
         return error;
     }
     redis->store.class_ = &CLASS;
-    redis->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
+    redis->store.kinds = HFI_KIND_BIT(HFI_KIND_COUNT) - 1;
     redis->store.verbs = HFI_VERB_BIT(HFI_VERB_COUNT) - 1;
     if (redis->uri.layout == HFI_LAYOUT_STRING)
         hfi_string_limit(&redis->store);

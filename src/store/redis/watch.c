@@ -116,11 +116,20 @@ static void take_out(struct hfi_redis *redis, struct hfi_watch *watch)
     leave(redis, sub);
 }
 
+/* Only the WATCH itself: what is asked for by the same memory otherwise is answered on the command link. */
+static bool is_unconfirmed(const struct hfi_watch *watch)
+{
+    return watch->request.op == HFI_OP_WATCH && watch->request.outcome == HFI_PENDING;
+}
+
 void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch)
 {
     char channel[HFI_CHANNEL_MAX];
     struct hfi_mapped lock = hfi_redis_map(redis, watch->name, watch->name_len);
-    size_t len = hfi_channel_name(channel, lock.name, lock.len, watch->topic);
+    size_t len =
+        watch->topic == HFI_TOPIC_TURN
+            ? hfi_turn_channel_name(channel, lock.name, lock.len, redis->identity->id, watch->owner)
+            : hfi_channel_name(channel, lock.name, lock.len, watch->topic);
     struct hfi_subscription *sub = find(redis, channel, len);
 
     if (watch->store_data && watch->store_data != sub)
@@ -205,7 +214,7 @@ static void confirmed(struct hfi_redis *redis, struct hfi_subscription *sub)
         DL_DELETE(redis->unconfirmed, sub);
     sub->stage = HFI_SUB_ACTIVE;
     DL_FOREACH (sub->watches, watch) {
-        if (watch->request.outcome == HFI_PENDING)
+        if (is_unconfirmed(watch))
             hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
         else
             wake(redis, watch);
@@ -234,17 +243,20 @@ static void denied(struct hfi_redis *redis, const redisReply *reply)
     DL_DELETE(redis->unconfirmed, sub);
     sub->stage = HFI_SUB_DENIED;
     DL_FOREACH (sub->watches, watch) {
-        if (watch->request.outcome == HFI_PENDING)
+        if (is_unconfirmed(watch))
             hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE, HF_ERR_PERMISSION);
     }
     leave(redis, sub);
 }
 
-static void message(struct hfi_redis *redis, struct hfi_subscription *sub)
+static void message(struct hfi_redis *redis, struct hfi_subscription *sub, const redisReply *text)
 {
+    /* On a latch's channel: it was set or deleted; "0" is: it is open. */
+    bool set = text->type == REDIS_REPLY_STRING && strcmp(text->str, "1") == 0;
     struct hfi_watch *watch;
 
     DL_FOREACH (sub->watches, watch) {
+        watch->deleted = set && watch->topic == HFI_TOPIC_LATCH;
         wake(redis, watch);
     }
     if (sub->control)
@@ -267,7 +279,7 @@ void hfi_redis_hear(struct hfi_redis *redis, const redisReply *reply)
     if (!sub)
         return; /* it was left in between */
     if (strcmp(kind, "message") == 0)
-        message(redis, sub);
+        message(redis, sub, reply->element[2]);
     else if (strcmp(kind, "subscribe") == 0)
         confirmed(redis, sub);
 }
@@ -302,7 +314,7 @@ void hfi_redis_watch_tick(struct hfi_redis *redis, hfi_time now)
     redis->confirm_by = HF_TIME_NEVER;
     HASH_ITER (hh, redis->subscriptions, sub, tmp) {
         DL_FOREACH (sub->watches, watch) {
-            if (watch->request.outcome != HFI_PENDING)
+            if (!is_unconfirmed(watch))
                 continue;
             if (watch->request.deadline_ns <= now)
                 hfi_redis_finish(redis, &watch->request, HFI_NOT_DONE,
