@@ -106,7 +106,7 @@ install: build ## install what build made: PREFIX=/usr/local, DESTDIR=
 .PHONY: format
 format: ## bring all C files into the format that lint checks
 	@scripts/deps.sh lint
-	@git ls-files -z -- '*.c' '*.h' '*.cc' | xargs -0 clang-format -i
+	@git ls-files -z -- '*.c' '*.h' '*.cc' '*.hpp' | xargs -0 clang-format -i
 
 .PHONY: clean
 clean: ## remove build/

@@ -17,7 +17,7 @@ install(TARGETS holdfast_static EXPORT HoldfastStatic
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Holdfast)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/HoldfastConfig.cmake.in

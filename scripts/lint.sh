@@ -19,7 +19,7 @@ files()
 
 step_format()
 {
-    files '*.c' '*.h' '*.cc' | xargs -d '\n' clang-format --dry-run -Werror
+    files '*.c' '*.h' '*.cc' '*.hpp' | xargs -d '\n' clang-format --dry-run -Werror
 }
 
 # By clang with asserts, and by the usual compiler without: what is used in asserts alone shows there.
@@ -69,14 +69,19 @@ step_man()
 # The public headers on their own, as the strictest of users have them: twice, since guards can be wrong.
 step_headers()
 {
-    local header failed=0
-    for header in include/holdfast/*.h; do
+    local header language languages compiler failed=0
+    for header in include/holdfast/*.h include/holdfast/*.hpp; do
         printf '#include "%s"\n#include "%s"\n' "$header" "$header" > build/lint/header.c
-        for language in 'c -std=c99' 'c -std=c11' 'c++ -std=c++17'; do
+        languages=('c -std=c99' 'c -std=c11' 'c++ -std=c++17')
+        if [[ $header == *.hpp ]]; then
+            languages=('c++ -std=c++17' 'c++ -std=c++20' 'c++ -std=c++17 -fno-exceptions')
+        fi
+        for language in "${languages[@]}"; do
             for compiler in gcc clang; do
                 # shellcheck disable=SC2086 # a list of words
-                "$compiler" -x $language -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I. -Iinclude \
-                    build/lint/header.c || { echo "$header: $compiler, $language"; failed=1; }
+                "$compiler" -x $language -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow \
+                    -Werror -I. -Iinclude build/lint/header.c ||
+                    { echo "$header: $compiler, $language"; failed=1; }
             done
         done
     done

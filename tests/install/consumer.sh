@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# consumer.sh PREFIX WORK SOURCE COMPILER shared|static pkgconfig|package
+# consumer.sh PREFIX WORK SOURCE COMPILER shared|static pkgconfig|package [STANDARD]
 # Builds the program SOURCE against the installation in PREFIX, the way a user would, runs it, and sees that
 # it uses the library that was meant.
 set -eu
@@ -9,8 +9,8 @@ set -eu
 prefix=$1 work=$2 source=$3 compiler=$4 linkage=$5 way=$6
 sanitize=${HF_TEST_SANITIZE:+-fsanitize=$HF_TEST_SANITIZE}
 case $source in
-*.cc) language=CXX standard=c++17 ;;
-*) language=C standard=c99 ;;
+*.cc) language=CXX standard=${7:-17} std=c++${7:-17} ;;
+*) language=C standard=99 std=c99 ;;
 esac
 
 # Where the distribution puts libraries: lib, lib64, lib/<machine>.
@@ -30,7 +30,7 @@ by_pkgconfig()
         libs=$(pkg-config --libs holdfast)
     fi
     # shellcheck disable=SC2086 # lists of words
-    "$compiler" -std=$standard -Wall -Wextra -Wpedantic -Werror $sanitize $flags "$source" \
+    "$compiler" -std=$std -Wall -Wextra -Wpedantic -Werror $sanitize $flags "$source" \
         -o "$work/consumer" $libs
 }
 
@@ -41,7 +41,7 @@ by_package()
     {
         cmake -S "$(dirname "$0")/package" -B "$work" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
             -DCMAKE_${language}_COMPILER="$compiler" -DCMAKE_${language}_FLAGS="$sanitize" \
-            -DSOURCE="$source" -DTARGET=$target -DCOMPONENT="$linkage" &&
+            -DSOURCE="$source" -DSTANDARD=$standard -DTARGET=$target -DCOMPONENT="$linkage" &&
             cmake --build "$work"
     } > "$work.log" 2>&1 || {
         cat "$work.log"

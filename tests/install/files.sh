@@ -16,6 +16,9 @@ expect()
     fi
 }
 
+for header in "$HF_TEST_SOURCE"/include/holdfast/*; do
+    expect "include/holdfast/${header##*/}"
+done
 for page in "$HF_TEST_SOURCE"/man/*.[137]; do
     [ ! -e "$page" ] || expect "share/man/man${page##*.}/${page##*/}"
 done

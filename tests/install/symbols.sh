@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# symbols.sh PREFIX: the shared library exports the functions of the public header, all of them and nothing
+# symbols.sh PREFIX: the shared library exports the functions of the public headers, all of them and nothing
 # else; the static one defines no name that is not ours.
 set -eu
 
@@ -16,7 +16,7 @@ cat "$prefix"/include/holdfast/*.h | tr '\n' ' ' |
     grep -o 'HF_API [^(;]*(' | grep -o 'hf_[a-z0-9_]*($' | tr -d '(' | sort > "$work/declared"
 nm -D --defined-only "$shared" | awk '$2 == "T" { print $3 }' | sed 's/@.*//' | sort > "$work/exported"
 if ! diff -u "$work/declared" "$work/exported" > "$work/diff"; then
-    echo "the header declares (-) and the library exports (+) different functions:"
+    echo "the headers declare (-) and the library exports (+) different functions:"
     sed 1,2d "$work/diff"
     exit 1
 fi

@@ -102,12 +102,16 @@ static void note_request(struct stage *stage, struct hfi_request *request)
         break;
     case HFI_OP_WATCH:
         note(stage, "watch %s%s", watch->name, watch->topic == HFI_TOPIC_READ_WRITE ? " rw" : "");
+        if (watch->topic == HFI_TOPIC_TURN)
+            note(stage, " turn #%llu", (unsigned long long)watch->owner);
         break;
     case HFI_OP_UNWATCH:
         note(stage, "unwatch %s", watch->name);
         break;
     case HFI_OP_LEAVE:
         note(stage, "leave %s", watch->name);
+        if (watch->kind == HFI_KIND_FAIR)
+            note(stage, "#%llu", (unsigned long long)watch->owner);
         break;
     case HFI_OP_ANNOUNCE:
         note_announced(stage, hfi_request_announcement(request));
@@ -175,7 +179,7 @@ static void accept_done(struct stage *stage, struct hfi_waiter *waiter)
 
     assert_true(actor->waiting);
     actor->waiting = false;
-    actor->holding = waiter->result == HF_OK;
+    actor->holding = waiter->result == HF_OK && waiter->kind != HFI_KIND_LATCH;
     note(stage, "%c: %s", letter_of(stage, actor), unit_error_name(waiter->result));
     if (actor->holding)
         note(stage, " #%llu token %llu", (unsigned long long)actor->handle.hold->lease.owner,
@@ -305,7 +309,11 @@ void acquire(struct stage *stage, char who, const char *name, struct how how)
         .named = how.owner != 0,
         .direct = how.fresh,
         .ttl_ms = how.ttl_ms ? how.ttl_ms : 30000,
-        .fixed = how.fixed,
+        .fixed = how.fixed || how.kind == HFI_KIND_SEMAPHORE,
+        .kind = (uint8_t)how.kind,
+        .permits = how.permits,
+        .no_reentry = how.no_reentry,
+        .prefer = how.prefer,
         .once = how.wait_ms<0, .wait_ns = how.wait_ms> 0 ? (hfi_time)how.wait_ms * HFI_MSEC
                                                          : HF_TIME_NEVER,
         .max_hold_ns = how.max_hold_ms * HFI_MSEC,
@@ -337,6 +345,14 @@ void release(struct stage *stage, char who)
     actor(stage, who)->holding = false;
     step(stage,
          &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &actor(stage, who)->handle });
+}
+
+void forget(struct stage *stage, char who)
+{
+    assert_true(actor(stage, who)->holding);
+    actor(stage, who)->holding = false;
+    step(stage,
+         &(struct hfi_input){ .kind = HFI_INPUT_FORGET, .u.handle = &actor(stage, who)->handle });
 }
 
 void verify(struct stage *stage, char who)
@@ -440,6 +456,11 @@ void busy_with_ticket(struct stage *stage, const char *which, hfi_time hint_ms)
 void busy_kind(struct stage *stage, const char *which, enum hfi_topic kind)
 {
     busy_as(stage, which, 30000, kind, false);
+}
+
+void busy_turn(struct stage *stage, const char *which)
+{
+    busy_as(stage, which, 30000, HFI_TOPIC_TURN, true);
 }
 
 static void verdict(struct stage *stage, const char *which, enum hfi_verdict said, uint32_t others)

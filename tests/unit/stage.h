@@ -6,6 +6,7 @@
  *   L#1 IDLE -> TRYING          a move of the hold of lock L under owner id 1
  *   try L#1 30000               a request: ttl in ms, and "x1001" when so many tokens are wanted
  *   release L#1                 watch L    unwatch L    leave L    farewell
+ *   watch L turn #1             leave L#1 of a fair lock
  *   renew L#1 30000, M#2 look   ttl in ms, or only a look
  *   announce L held #1 token 7 waiters 2 watching, M nothing
  *   A: OK #1 token 7            an acquire is done: A has the hold of owner id 1
@@ -60,7 +61,9 @@ struct how {
     uint32_t ttl_ms;
     uint64_t owner; /* a named one */
     char thread;    /* the letter's whose thread it is, if not its own */
-    bool fixed, fresh;
+    bool fixed, fresh, no_reentry, prefer;
+    enum hfi_kind kind;
+    uint32_t permits;
     uint32_t max_hold_ms;
     const char *label;
 };
@@ -77,6 +80,7 @@ void acquire(struct stage *stage, char who, const char *name, struct how how);
 void take(struct stage *stage, char who);
 void cancel(struct stage *stage, char who);
 void release(struct stage *stage, char who);
+void forget(struct stage *stage, char who); /* what a semaphore granted */
 void verify(struct stage *stage, char who);
 void wake(struct stage *stage, const char *name);
 void restored(struct stage *stage);
@@ -91,6 +95,7 @@ void granted(struct stage *stage, const char *which, uint64_t token, uint32_t to
 void busy(struct stage *stage, const char *which, hfi_time hint_ms);
 void busy_with_ticket(struct stage *stage, const char *which, hfi_time hint_ms);
 void busy_kind(struct stage *stage, const char *which, enum hfi_topic kind);
+void busy_turn(struct stage *stage, const char *which); /* with a ticket of its own */
 void already(struct stage *stage, const char *which);
 void released(struct stage *stage, const char *which, uint32_t others);
 void gone(struct stage *stage, const char *which);
