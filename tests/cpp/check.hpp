@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include <poll.h>
 
 #include <holdfast/holdfast.hpp>
 
@@ -102,6 +105,21 @@ template <std::size_t count> int run_on_store(int argc, char **argv, const test 
     run_all(tests, argc > 2 ? argv[2] : nullptr);
     store_stop();
     return 0;
+}
+
+/* A loop, until something has come true. */
+inline void loop(holdfast::events &events, const std::function<bool()> &is_done)
+{
+    const auto until = std::chrono::steady_clock::now() + patience;
+    pollfd p{};
+
+    p.fd = events.fd();
+    p.events = POLLIN;
+    while (!is_done()) {
+        CHECK(std::chrono::steady_clock::now() < until);
+        poll(&p, 1, 100);
+        events.dispatch();
+    }
 }
 
 /* Somebody takes the lock away from its only holder. */

@@ -2,6 +2,7 @@
 // As consumer.cc, by holdfast.hpp alone.
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <system_error>
 
 #include <holdfast/holdfast.hpp>
@@ -18,6 +19,14 @@ static bool take_and_give_back(const holdfast::client &client)
     return hold.held() && !hold.release();
 }
 
+static bool guard(const holdfast::client &client)
+{
+    holdfast::mutex mutex(client, "consumer");
+    const std::lock_guard<holdfast::mutex> guard(mutex);
+
+    return mutex.held() && mutex.token() > 0;
+}
+
 int main(int argc, char **argv)
 {
     std::error_code error;
@@ -27,5 +36,5 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "open: %s\n", hf_last_error());
         return 1;
     }
-    return take_and_give_back(client) ? 0 : 1;
+    return take_and_give_back(client) && guard(client) ? 0 : 1;
 }
