@@ -35,7 +35,8 @@ static void errors(void **state)
     }
     assert_int_equal(HF_ERR_BUSY, -1);
     assert_int_equal(HF_ERR_NOT_FOUND, -29);
-    assert_int_equal(COUNT, 29);
+    assert_int_equal(HF_ERR_STALE, -33);
+    assert_int_equal(COUNT, 33);
     assert_int_equal(hf_classify(HF_OK), HF_CLASS_OK);
     assert_true(hf_strerror(HF_OK)[0] != '\0');
     assert_string_equal(hf_strerror(1), "unknown error");
