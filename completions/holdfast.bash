@@ -41,6 +41,16 @@ _holdfast_name()
     fi
 }
 
+# The index of the last word of the name that begins at $1: readline breaks it at its colons.
+_holdfast_past_name()
+{
+    local i=$1
+    while ((i < COMP_CWORD)) && [[ ${COMP_WORDS[i + 1]} == : || ${COMP_WORDS[i]} == : ]]; do
+        ((i++))
+    done
+    echo "$i"
+}
+
 # The value of an option; false when $1 is none that takes one.
 _holdfast_value()
 {
@@ -49,22 +59,26 @@ _holdfast_value()
     --wait) _holdfast_words '0 5s 30s 1m 10m 1h' "$2" ;;
     --ttl) _holdfast_words '5s 10s 30s 1m 5m' "$2" ;;
     --max-hold) _holdfast_words '1m 10m 1h 8h' "$2" ;;
+    --for) _holdfast_words '10m 1h 12h 24h' "$2" ;;
+    --permits) _holdfast_words '1/2 1/4 1/8' "$2" ;;
+    --and) _holdfast_name "$2" ;;
     --kill-after) _holdfast_words '0 1s 10s 1m' "$2" ;;
     --store) compopt -o nospace; _holdfast_words 'sqlite: redis:// redis+unix:///' "$2" ;;
-    -E | --busy-code) _holdfast_words '0 75' "$2" ;;
+    -E | --busy-code | --skip-code) _holdfast_words '0 75' "$2" ;;
     --label | --owner) COMPREPLY=() ;;
     *) return 1 ;;
     esac
 }
 
-# `run`: its options, then a name, then a command with words of its own.
+# `run`, `once`: options, then a name, then a command with words of its own.
 _holdfast_run()
 {
     local cur=$1 prev=$2 i word
     for ((i = 2; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --store | --wait | --ttl | --max-hold | --label | --on-lost | --kill-after | -E | --busy-code)
+        --store | --wait | --ttl | --max-hold | --label | --on-lost | --kill-after | -E | --busy-code | \
+            --permits | --and | --for | --skip-code)
             [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
             ((i++))
             ;;
@@ -73,12 +87,19 @@ _holdfast_run()
         *) break ;;
         esac
     done
-    # a name that was broken at its colons
-    while ((i < COMP_CWORD)) && [[ ${COMP_WORDS[i + 1]} == : || ${COMP_WORDS[i]} == : ]]; do
-        ((i++))
-    done
+    i=$(_holdfast_past_name "$i")
     if ((i < COMP_CWORD)); then
         ((i++))
+        # further names stand behind the first
+        while ((i + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[i]} == --and ]]; do
+            [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
+            i=$(_holdfast_past_name $((i + 1)))
+            ((i++))
+        done
+        if ((i == COMP_CWORD)) && [[ $cur == --a* && ${COMP_WORDS[1]} == run ]]; then
+            _holdfast_words --and "$cur"
+            return
+        fi
         [[ ${COMP_WORDS[i]} == -- && $i -lt $COMP_CWORD ]] && ((i++))
         if declare -F _comp_command_offset > /dev/null; then
             _comp_command_offset "$i"
@@ -92,9 +113,36 @@ _holdfast_run()
         fi
         return
     fi
+    if [[ $cur == -* && ${COMP_WORDS[1]} == once ]]; then
+        _holdfast_words '--for --store --wait --ttl --max-hold --label --on-lost --kill-after --skip-code
+            --retry-failed --quiet --verbose --help -E -q -v' "$cur"
+    elif [[ $cur == -* ]]; then
+        _holdfast_words '--store --wait --try --shared --fair --permits --and --ttl --max-hold --label
+            --on-lost --kill-after --busy-code --verbose --help -n -E -v' "$cur"
+    else
+        _holdfast_name "$cur"
+    fi
+}
+
+# `latch`, `sem`, `permits`: a verb, its options, a name.
+_holdfast_verbs()
+{
+    local cur=$1 verbs options='--store --help'
+    case ${COMP_WORDS[1]} in
+    latch) verbs='set down wait show delete' ;;
+    sem) verbs='set acquire release available drain delete' ;;
+    permits) verbs='set resize show delete' ;;
+    esac
+    if ((COMP_CWORD == 2)); then
+        _holdfast_words "$verbs --help" "$cur"
+        return
+    fi
+    case ${COMP_WORDS[2]} in
+    wait | acquire) options='--store --wait --try --busy-code --verbose --help -n -E -v' ;;
+    show | available | drain) options='--store --json --help' ;;
+    esac
     if [[ $cur == -* ]]; then
-        _holdfast_words '--store --wait --try --ttl --max-hold --label --on-lost --kill-after --busy-code
-            --verbose --help -n -E -v' "$cur"
+        _holdfast_words "$options" "$cur"
     else
         _holdfast_name "$cur"
     fi
@@ -112,14 +160,17 @@ _holdfast()
         prev=${COMP_WORDS[at - 1]}
     done
     if ((COMP_CWORD == 1)); then
-        _holdfast_words 'run ls show break version help --help --version' "$cur"
+        _holdfast_words 'run once ls show break permits sem latch version help --help --version' "$cur"
         return
     fi
     [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
     [[ $cur == = ]] && cur=''
     case ${COMP_WORDS[1]} in
-    run)
+    run | once)
         _holdfast_value "$prev" "$cur" || _holdfast_run "$cur" "$prev"
+        ;;
+    latch | sem | permits)
+        _holdfast_value "$prev" "$cur" || _holdfast_verbs "$cur"
         ;;
     ls | show | break)
         if _holdfast_value "$prev" "$cur"; then
@@ -134,7 +185,7 @@ _holdfast()
             _holdfast_name "$cur"
         fi
         ;;
-    help) _holdfast_words 'run ls show break version help' "$cur" ;;
+    help) _holdfast_words 'run once ls show break permits sem latch version help' "$cur" ;;
     esac
 }
 

@@ -3,6 +3,7 @@
  * `holdfast break`: takes a lock away from the holder that it has shown, and from no other. When somebody
  * else has got the lock in between, nothing is changed.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,9 @@ static const char usage[] =
     "Usage: holdfast break [--store URI] [--owner OWNER] NAME\n"
     "Shows who holds the lock NAME, and takes it away from that holder. Somebody else can have it "
     "at\n"
-    "once, before the holder knows: stop the holder first where you can.\n"
+    "once, before the holder knows: stop the holder first where you can. Where there are several, "
+    "such\n"
+    "as readers or holders of permits, --owner says which.\n"
     "\n"
     "  --store URI    the store; else HOLDFAST_STORE; else the embedded store\n"
     "  --owner OWNER  only if this owner, as 'holdfast show' prints it, still holds the lock\n"
@@ -33,7 +36,7 @@ static const char usage[] =
     "\n"
     "Exit: 0; 1 when nobody holds it; 75 when somebody else holds it, and nothing was removed; 69 "
     "store;\n"
-    "64 usage.\n";
+    "64 usage, or several hold it and --owner does not say which.\n";
 
 static int nobody(const char *name)
 {
@@ -47,25 +50,33 @@ static int changed(const char *name)
     return CLI_EXIT_BUSY;
 }
 
-/* Given by --owner, and not the one who holds it: whether it ever did is not known. */
-static int another(const char *name, const char *owner, const struct hf_holder *holder)
+/* Given by --owner, and no holder: whether it ever was one is not known. */
+static int another(const struct hf_lock *lock, const char *owner)
 {
-    char text[CLI_SINCE_ROOM];
+    char who[CLI_WHO_ROOM];
 
-    hfi_cli_say("owner %s does not hold '%s': it is held by %s, owner %s; nothing was removed",
-                owner, name, hfi_cli_holder_since(text, holder), holder->owner);
+    hfi_cli_who(who, lock);
+    hfi_cli_say("owner %s does not hold '%s', which %s %s; nothing was removed", owner, lock->name,
+                hfi_cli_is_or_has(who), who);
     return CLI_EXIT_BUSY;
+}
+
+static int which(const struct hf_lock *lock)
+{
+    hfi_cli_say("'%s' has %lld holders: say which by --owner, as 'holdfast show %s' prints them",
+                lock->name, (long long)lock->holders, lock->name);
+    return CLI_EXIT_USAGE;
 }
 
 /* Prints the holder before it is touched, so that what was removed is on record even if we fail then. */
 static int break_holder(struct cli_store *store, const char *name, const struct hf_holder *holder)
 {
-    char text[CLI_SINCE_ROOM], clean[HF_NAME_MAX + 1];
+    char text[CLI_SINCE_ROOM], clean[HF_NAME_MAX + 1], owner[HF_OWNER_MAX + 1];
     int result;
 
     hfi_cli_clean(clean, sizeof clean, name);
-    printf("'%s' is held by %s, owner %s\n", clean, hfi_cli_holder_since(text, holder),
-           holder->owner);
+    hfi_cli_clean(owner, sizeof owner, holder->owner);
+    printf("'%s' is held by %s, owner %s\n", clean, hfi_cli_holder_since(text, holder), owner);
     result = hfi_cli_flush();
     if (result != CLI_EXIT_OK)
         return result;
@@ -80,9 +91,33 @@ static int break_holder(struct cli_store *store, const char *name, const struct 
     return hfi_cli_flush();
 }
 
-static int break_lock(struct cli_store *store, const char *name, const char *owner)
+static bool find(const hf_list *list, const char *owner, struct hf_holder *ret_holder)
+{
+    for (size_t i = 0; hf_list_holder(list, 0, i, ret_holder) == HF_OK; i++)
+        if (strcmp(ret_holder->owner, owner) == 0)
+            return true;
+    return false;
+}
+
+static int break_one(struct cli_store *store, const hf_list *list, const char *owner)
 {
     struct hf_lock lock = { .size = sizeof lock };
+    struct hf_holder holder = { .size = sizeof holder };
+    int result = hf_list_get(list, 0, &lock);
+
+    if (result != HF_OK)
+        return hfi_cli_store_failed(result);
+    if (!lock.holder.owner[0])
+        return nobody(lock.name);
+    if (owner && !find(list, owner, &holder))
+        return another(&lock, owner);
+    if (!owner && lock.holders > 1)
+        return which(&lock);
+    return break_holder(store, lock.name, owner ? &holder : &lock.holder);
+}
+
+static int break_lock(struct cli_store *store, const char *name, const char *owner)
+{
     hf_list *list = NULL;
     int result = hf_inspect(store->client, name, &list), code;
 
@@ -90,15 +125,7 @@ static int break_lock(struct cli_store *store, const char *name, const char *own
         return nobody(name);
     if (result != HF_OK)
         return hfi_cli_store_failed(result);
-    result = hf_list_get(list, 0, &lock);
-    if (result != HF_OK)
-        code = hfi_cli_store_failed(result);
-    else if (!lock.holder.owner[0])
-        code = nobody(name);
-    else if (owner && strcmp(owner, lock.holder.owner) != 0)
-        code = another(name, owner, &lock.holder);
-    else
-        code = break_holder(store, name, &lock.holder);
+    code = break_one(store, list, owner);
     hf_list_free(list);
     return code;
 }

@@ -11,13 +11,13 @@
 /* Exit codes are part of what users rely on: holdfast(1), EXIT STATUS. */
 enum cli_exit {
     CLI_EXIT_OK = 0,
-    CLI_EXIT_NONE = 1,      /* show, break: nobody holds it */
+    CLI_EXIT_NONE = 1,      /* nobody holds it; there is nothing of that name */
     CLI_EXIT_USAGE = 64,    /* EX_USAGE */
     CLI_EXIT_STORE = 69,    /* EX_UNAVAILABLE: the store cannot be reached or used */
     CLI_EXIT_INTERNAL = 70, /* EX_SOFTWARE */
     CLI_EXIT_SYSTEM = 71,   /* EX_OSERR: no process, descriptor or memory to be had */
     CLI_EXIT_OUTPUT = 74,   /* EX_IOERR: standard output could not be written */
-    CLI_EXIT_BUSY = 75,     /* EX_TEMPFAIL: held by someone else; break: the holder changed */
+    CLI_EXIT_BUSY = 75,     /* EX_TEMPFAIL: held by someone else, there already, not in time */
     CLI_EXIT_LOST = 76,     /* the hold was lost while the command ran */
     CLI_EXIT_NOT_EXECUTABLE = 126,
     CLI_EXIT_NOT_FOUND = 127,
@@ -32,9 +32,13 @@ struct cli_command {
 };
 
 extern const struct cli_command hfi_cli_run;
+extern const struct cli_command hfi_cli_once;
 extern const struct cli_command hfi_cli_ls;
 extern const struct cli_command hfi_cli_show;
 extern const struct cli_command hfi_cli_break;
+extern const struct cli_command hfi_cli_permits;
+extern const struct cli_command hfi_cli_sem;
+extern const struct cli_command hfi_cli_latch;
 extern const struct cli_command hfi_cli_version;
 extern const struct cli_command hfi_cli_help;
 

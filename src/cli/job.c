@@ -40,28 +40,29 @@ bool hfi_cli_job_ending(const struct cli_job *job)
 static void say_ending(const struct cli_job *job)
 {
     const struct cli_run_options *options = &job->run->options;
+    const char *name = hf_hold_name(hfi_cli_holds_worst(&job->run->holds));
     const char *then = options->on_lost == CLI_ON_LOST_IGNORE
                            ? "the command runs on without it (--on-lost ignore)"
                        : job->lease.kill_ns <= cli_now() ? "killing the command"
                                                          : "ending the command";
-    char span[CLI_SPAN_ROOM];
+    char span[CLI_SPAN_ROOM], title[CLI_TITLE_ROOM];
 
     switch (job->lease.ending) {
     case CLI_ENDING_NONE:
         return;
     case CLI_ENDING_AT_RISK:
-        hfi_cli_say("the lock '%s' could not be renewed and would soon be lost; %s", options->name,
-                    then);
+        hfi_cli_say("the lock '%s' could not be renewed and would soon be lost; %s", name, then);
         return;
     case CLI_ENDING_MAX_HOLD:
-        hfi_cli_say("the lock '%s' may be held for %s and no longer (--max-hold); %s",
-                    options->name, hfi_cli_span(span, options->max_hold_ms), then);
+        hfi_cli_say("%s may be held for %s and no longer (--max-hold); %s",
+                    hfi_cli_run_title(title, job->run), hfi_cli_span(span, options->max_hold_ms),
+                    then);
         return;
     case CLI_ENDING_EXPIRED:
-        hfi_cli_say("the lock '%s' was lost, its lease is over; %s", options->name, then);
+        hfi_cli_say("the lock '%s' was lost, its lease is over; %s", name, then);
         return;
     case CLI_ENDING_REMOVED:
-        hfi_cli_say("the lock '%s' was lost, it was taken away; %s", options->name, then);
+        hfi_cli_say("the lock '%s' was lost, it was taken away; %s", name, then);
         return;
     }
 }
@@ -87,9 +88,8 @@ void hfi_cli_job_lease(struct cli_job *job)
 {
     uint64_t now =
         cli_now(); /* before the deadline is read: so ours is never later than the library's */
-    int state = hf_hold_state(job->run->hold);
-    bool held = state == HF_HELD || state == HF_AT_RISK;
-    int64_t remaining_ms = hf_hold_remaining_ms(job->run->hold);
+    bool held = hfi_cli_holds_are_valid(&job->run->holds);
+    int64_t remaining_ms = hfi_cli_holds_remaining_ms(&job->run->holds);
     unsigned what;
 
     if (atomic_load(&job->guard.board->killed)) { /* we were stopped at the deadline that it knew */
@@ -215,6 +215,8 @@ void hfi_cli_job_ended(struct cli_job *job, uint64_t now)
 
 bool hfi_cli_job_is_over(struct cli_job *job, uint64_t now)
 {
+    char title[CLI_TITLE_ROOM];
+
     if (!job->child.exited)
         return false;
     if (hfi_cli_job_ending(job)) {
@@ -226,7 +228,7 @@ bool hfi_cli_job_is_over(struct cli_job *job, uint64_t now)
         return true;
     if (now < job->linger_ns)
         return false;
-    hfi_cli_say("processes that the command started are left; giving '%s' back all the same",
-                job->run->options.name);
+    hfi_cli_say("processes that the command started are left; giving %s back all the same",
+                hfi_cli_run_title(title, job->run));
     return true;
 }

@@ -27,7 +27,7 @@ static json_t *number_or_null(int64_t number, int64_t least)
 
 json_t *hfi_cli_json_holder(const struct hf_holder *holder)
 {
-    if (!holder->owner[0] && !holder->host[0] && holder->pid <= 0)
+    if (!hfi_cli_is_somebody(holder))
         return json_null();
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "owner", text_or_null(holder->owner),
@@ -38,11 +38,30 @@ json_t *hfi_cli_json_holder(const struct hf_holder *holder)
         "count", number_or_null(holder->count, 0));
 }
 
-json_t *hfi_cli_json_lock(const struct hf_lock *lock)
+json_t *hfi_cli_json_holders(const hf_list *list, size_t i)
 {
-    return json_pack("{s:o, s:s, s:o, s:o}", "name", hfi_cli_json_text(lock->name), "state",
-                     lock->state, "holder", hfi_cli_json_holder(&lock->holder), "waiter_count",
-                     number_or_null(lock->waiters, 0));
+    struct hf_holder holder = { .size = sizeof holder };
+    json_t *holders = json_array();
+
+    for (size_t j = 0; hf_list_holder(list, i, j, &holder) == HF_OK; j++)
+        if (hfi_cli_is_somebody(&holder))
+            json_array_append_new(holders, hfi_cli_json_holder(&holder));
+    return holders;
+}
+
+json_t *hfi_cli_json_lock(const hf_list *list, size_t i)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+
+    if (hf_list_get(list, i, &lock) != HF_OK)
+        return NULL;
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "name", hfi_cli_json_text(lock.name), "kind",
+        text_or_null(lock.kind), "state", lock.state, "holder", hfi_cli_json_holder(&lock.holder),
+        "holders", hfi_cli_json_holders(list, i), "holder_count", number_or_null(lock.holders, 0),
+        "available",
+        hfi_cli_has_number(&lock) ? json_integer((json_int_t)lock.available) : json_null(),
+        "waiter_count", number_or_null(lock.waiters, 0));
 }
 
 int hfi_cli_json_print(json_t *json)

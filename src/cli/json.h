@@ -11,8 +11,10 @@
 json_t *hfi_cli_json_text(const char *text);
 /* An object, or null when there is no holder. */
 json_t *hfi_cli_json_holder(const struct hf_holder *holder);
-/* name, state, holder, waiter_count. */
-json_t *hfi_cli_json_lock(const struct hf_lock *lock);
+/* An array of those of the i-th lock that are known. */
+json_t *hfi_cli_json_holders(const hf_list *list, size_t i);
+/* The i-th lock: name, kind, state, holder, holders, holder_count, available, waiter_count. NULL: no memory. */
+json_t *hfi_cli_json_lock(const hf_list *list, size_t i);
 /* Prints and frees it: an exit code. NULL (no memory) is an error. */
 int hfi_cli_json_print(json_t *json);
 

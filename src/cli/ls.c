@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `holdfast ls`: the locks of a store. */
+/* `holdfast ls`: the locks of a store, and its semaphores and latches. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +20,9 @@ static const struct cli_option table_of_options[] = {
 
 static const char usage[] =
     "Usage: holdfast ls [--store URI] [--json | --names] [PATTERN]\n"
-    "Lists the locks that somebody holds or waits for: all, or those whose names match PATTERN\n"
-    "(* and ? as in file names; quote it).\n"
+    "Lists the locks that somebody holds or waits for, semaphores and latches: all, or those "
+    "whose\n"
+    "names match PATTERN (* and ? as in file names; quote it).\n"
     "\n"
     "  --store URI  the store; else HOLDFAST_STORE; else the embedded store\n"
     "  --json       as JSON: docs/command.md, holdfast(1)\n"
@@ -42,11 +43,10 @@ static int print_names(const hf_list *list)
 
 static int print_json(hf_client *client, const hf_list *list)
 {
-    struct hf_lock lock = { .size = sizeof lock };
     json_t *locks = json_array();
 
-    for (size_t i = 0; hf_list_get(list, i, &lock) == HF_OK; i++)
-        json_array_append_new(locks, hfi_cli_json_lock(&lock));
+    for (size_t i = 0; i < hf_list_count(list); i++)
+        json_array_append_new(locks, hfi_cli_json_lock(list, i));
     return hfi_cli_json_print(json_pack(
         "{s:o, s:o}", "store", hfi_cli_json_text(hf_client_store(client)), "locks", locks));
 }
@@ -62,17 +62,18 @@ static void add_number(struct cli_table *table, int64_t number, int64_t least)
 
 static int print_table(const hf_list *list)
 {
-    static const char *const heads[] = { "NAME",      "STATE", "HOLDER", "AGE",
-                                         "REMAINING", "TOKEN", "LABEL",  "WAITERS" };
+    static const char *const heads[] = { "NAME",      "KIND",  "STATE", "HOLDERS", "AGE",
+                                         "REMAINING", "TOKEN", "LABEL", "WAITERS" };
     struct hf_lock lock = { .size = sizeof lock };
     struct cli_table table;
-    char holder[CLI_HOLDER_ROOM], age[CLI_AGE_ROOM];
+    char holders[CLI_WHO_ROOM], age[CLI_AGE_ROOM];
 
-    hfi_cli_table_init(&table, heads, 8, 1u << 0 | 1u << 2 | 1u << 6);
+    hfi_cli_table_init(&table, heads, 9, 1u << 0 | 1u << 3 | 1u << 7);
     for (size_t i = 0; hf_list_get(list, i, &lock) == HF_OK; i++) {
         hfi_cli_table_add(&table, lock.name);
+        hfi_cli_table_add(&table, lock.kind);
         hfi_cli_table_add(&table, lock.state);
-        hfi_cli_table_add(&table, hfi_cli_holder(holder, &lock.holder));
+        hfi_cli_table_add(&table, hfi_cli_holders(holders, &lock));
         hfi_cli_table_add(&table, hfi_cli_age(age, lock.holder.age_ms));
         hfi_cli_table_add(&table, hfi_cli_age(age, lock.holder.remaining_ms));
         add_number(&table, (int64_t)lock.holder.token, 1);

@@ -16,7 +16,8 @@
 #include "cli/message.h"
 
 static const struct cli_command *const commands[] = {
-    &hfi_cli_run, &hfi_cli_ls, &hfi_cli_show, &hfi_cli_break, &hfi_cli_version, &hfi_cli_help,
+    &hfi_cli_run,     &hfi_cli_once, &hfi_cli_ls,    &hfi_cli_show,    &hfi_cli_break,
+    &hfi_cli_permits, &hfi_cli_sem,  &hfi_cli_latch, &hfi_cli_version, &hfi_cli_help,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/duration.h"
 #include "cli/message.h"
+#include "cli/number.h"
 #include "cli/options.h"
 
 void hfi_cli_options_init(struct cli_options *options, const char *command,
@@ -129,4 +130,17 @@ bool hfi_cli_option_duration(const struct cli_options *options, int64_t *ret_ms)
     hfi_cli_say("%s: %s '%s' is not a duration such as 250ms, 5s, 1.5m or 1h", options->command,
                 options->given, options->value);
     return false;
+}
+
+bool hfi_cli_option_code(const struct cli_options *options, int *ret_code)
+{
+    int64_t code;
+
+    if (!hfi_cli_number(options->value, strlen(options->value), 0, 255, &code)) {
+        hfi_cli_say("%s: %s '%s' is not a number from 0 to 255", options->command, options->given,
+                    options->value);
+        return false;
+    }
+    *ret_code = (int)code;
+    return true;
 }

@@ -41,6 +41,9 @@ int hfi_cli_options_next(struct cli_options *options);
 /* The value of the option just returned as a duration. False after a message. */
 bool hfi_cli_option_duration(const struct cli_options *options, int64_t *ret_ms);
 
+/* The value of the option just returned as an exit code, 0 to 255. False after a message. */
+bool hfi_cli_option_code(const struct cli_options *options, int *ret_code);
+
 /* A message about the subcommand's arguments; returns CLI_EXIT_USAGE. */
 int hfi_cli_usage_error(const char *command, const char *what, const char *about);
 

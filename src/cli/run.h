@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `holdfast run`, its parts and what they share.
+ * `holdfast run` and `holdfast once`, their parts and what they share.
  *
  *   run.c        the phases: open, wait, supervise, give back
- *   wait.c       until the lock is ours
+ *   take.c       until all that was asked for is ours
+ *   once.c       what `once` does besides
  *   supervise.c  while the command runs: one loop over descriptors, single-threaded
  *   job.c        what it does for the hold, the guard and the command's group
  *   stops.c      job control: the command stops, we stop, we are continued
@@ -13,20 +14,21 @@
 
 #include "cli/child.h"
 #include "cli/guard.h"
+#include "cli/holds.h"
 #include "cli/lease.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/terminal.h"
+#include "cli/wait.h"
 #include "holdfast/holdfast.h"
 
 struct cli_run {
     struct cli_run_options options;
     struct cli_store store;
-    struct cli_signals signals;
-    hf_hold *hold;
-    uint64_t began_ns; /* to wait */
-    int alarm;
+    struct cli_wait wait;   /* its signals and alarm serve the supervisor, too */
+    struct cli_holds holds; /* in the order in which they were taken */
+    bool started;           /* the command was executed */
     int key; /* INT or QUIT from the terminal ended the command, or the waiting: we end by it too */
 };
 
@@ -49,10 +51,20 @@ struct cli_job {
     bool gone;          /* nobody of the group is left */
 };
 
-/* Waits for the lock. Either run->hold is there, or the exit code is returned after a message. */
-int hfi_cli_wait(struct cli_run *run);
+/* All of run.c, as `command`: an exit code. `argv` as its main's. */
+int hfi_cli_run_as(const struct cli_command *command, int argc, char **argv);
 
-/* Runs the command under run->hold. Returns the exit code; the group is over, the hold still to be released. */
+#define CLI_TITLE_ROOM (2 * HF_NAME_MAX + 64)
+/* What is held, for messages: "the lock 'x'", "the locks 'x' and 'y'", "the locks 'x' and 2 others". Returns `to`. */
+const char *hfi_cli_run_title(char to[CLI_TITLE_ROOM], const struct cli_run *run);
+
+/* take.c: the number of permits, where there is to be one. An exit code, after a message. */
+int hfi_cli_take_prepare(struct cli_run *run);
+/* Waits for all names, with run->wait open. Either run->holds has all, or the exit code is returned after a
+ * message. */
+int hfi_cli_take(struct cli_run *run);
+
+/* Runs the command under run->holds. Returns the exit code; the group is over, the holds still to be released. */
 int hfi_cli_supervise(struct cli_run *run);
 
 /* stops.c: the command was stopped by `number`; SIGTSTP came to us; SIGCONT came to us. */

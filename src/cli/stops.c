@@ -62,7 +62,7 @@ void hfi_cli_job_continue(struct cli_job *job)
 
     job->stop_asked = false;
     if (!hfi_cli_job_ending(job))
-        hf_hold_verify(job->run->hold); /* the state below says what came of it */
+        hfi_cli_holds_verify(&job->run->holds); /* the state below says what came of it */
     hfi_cli_job_lease(job);
     if (hfi_cli_job_ending(job))
         return;

@@ -37,7 +37,7 @@ static void handle_signals(struct cli_job *job)
 {
     struct cli_signal signal;
 
-    while (hfi_cli_signals_next(&job->run->signals, &signal)) {
+    while (hfi_cli_signals_next(&job->run->wait.signals, &signal)) {
         if (signal.number == SIGCONT)
             hfi_cli_job_continue(job);
         else if (signal.number == SIGTSTP)
@@ -75,9 +75,9 @@ static void sleep_until_something(struct cli_job *job)
 {
     struct cli_run *run = job->run;
     struct pollfd polled[] = { { .fd = hf_fd(run->store.client), .events = POLLIN },
-                               { .fd = run->signals.fd, .events = POLLIN },
+                               { .fd = run->wait.signals.fd, .events = POLLIN },
                                { .fd = run->store.warnings, .events = POLLIN },
-                               { .fd = run->alarm, .events = POLLIN },
+                               { .fd = run->wait.alarm, .events = POLLIN },
                                { .fd = job->child.report, .events = POLLIN } };
     uint64_t wake = job->look_ns;
 
@@ -85,11 +85,11 @@ static void sleep_until_something(struct cli_job *job)
         wake = cli_earlier(wake, hfi_cli_lease_next(&job->lease, cli_now()));
     if (job->linger_ns)
         wake = cli_earlier(wake, job->linger_ns);
-    hfi_cli_alarm_set(run->alarm, wake);
+    hfi_cli_alarm_set(run->wait.alarm, wake);
     if (poll(polled, sizeof polled / sizeof polled[0], -1) <= 0)
         return;
     if (polled[3].revents)
-        hfi_cli_alarm_clear(run->alarm);
+        hfi_cli_alarm_clear(run->wait.alarm);
     if (polled[4].revents)
         hfi_cli_child_report(&job->child);
 }
@@ -130,7 +130,7 @@ static int begin(struct cli_job *job)
     hfi_cli_job_lease(job);
     if (hfi_cli_job_ending(job))
         return CLI_EXIT_LOST; /* before it began */
-    if (!hfi_cli_child_start(&job->child, &job->run->signals, options->command))
+    if (!hfi_cli_child_start(&job->child, &job->run->wait.signals, options->command))
         return cannot_start();
     if (job->terminal.wanted)
         hfi_cli_terminal_give(&job->terminal, job->child.pid);
@@ -174,6 +174,7 @@ static int exit_code(const struct cli_job *job)
 {
     if (job->child.exec_error)
         return hfi_cli_child_exec_failed(&job->child, job->run->options.command[0]);
+    job->run->started = true;
     if (job->lease.ending != CLI_ENDING_NONE)
         return CLI_EXIT_LOST;
     return job->unguarded ? CLI_EXIT_SYSTEM : job->child.exit_code;

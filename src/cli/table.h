@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CLI_TABLE_COLUMNS 8
+#define CLI_TABLE_COLUMNS 9
 
 struct cli_table {
     unsigned columns;

@@ -197,3 +197,82 @@ const char *hfi_cli_holder_since(char to[CLI_SINCE_ROOM], const struct hf_holder
              label[0] ? "\"" : "");
     return to;
 }
+
+bool hfi_cli_is_somebody(const struct hf_holder *holder)
+{
+    return holder->owner[0] || holder->host[0] || holder->pid > 0;
+}
+
+/* "3 readers, first …", "1 reader, …" */
+static size_t several(char *to, size_t room, const struct hf_lock *lock, const char *what)
+{
+    char first[CLI_SINCE_ROOM];
+    long long count = (long long)lock->holders;
+    int known = hfi_cli_is_somebody(&lock->holder);
+
+    return (size_t)snprintf(to, room, "%lld %s%s%s%s", count, what, count == 1 ? "" : "s",
+                            !known       ? ""
+                            : count == 1 ? ", "
+                                         : ", first ",
+                            known ? hfi_cli_holder_since(first, &lock->holder) : "");
+}
+
+static size_t available(char *to, const struct hf_lock *lock)
+{
+    long long count = (long long)lock->available;
+
+    return (size_t)snprintf(to, CLI_WHO_ROOM, "%lld permit%s available", count,
+                            count == 1 ? "" : "s");
+}
+
+const char *hfi_cli_who(char to[CLI_WHO_ROOM], const struct hf_lock *lock)
+{
+    char since[CLI_SINCE_ROOM];
+    size_t used;
+
+    if (strcmp(lock->kind, "latch") == 0) {
+        snprintf(to, CLI_WHO_ROOM, "count %lld", (long long)lock->available);
+    } else if (strcmp(lock->kind, "semaphore") == 0) {
+        available(to, lock);
+    } else if (strcmp(lock->kind, "permits") == 0) {
+        used = available(to, lock);
+        if (lock->holders > 0) {
+            used += (size_t)snprintf(to + used, CLI_WHO_ROOM - used, ", ");
+            several(to + used, CLI_WHO_ROOM - used, lock, "holder");
+        }
+    } else if (strcmp(lock->kind, "read") == 0 && lock->holders > 0) {
+        several(to, CLI_WHO_ROOM, lock, "reader");
+    } else if (hfi_cli_is_somebody(&lock->holder)) {
+        snprintf(to, CLI_WHO_ROOM, "held by %s", hfi_cli_holder_since(since, &lock->holder));
+    } else {
+        snprintf(to, CLI_WHO_ROOM, "held by someone else");
+    }
+    return to;
+}
+
+const char *hfi_cli_holders(char to[CLI_WHO_ROOM], const struct hf_lock *lock)
+{
+    char first[CLI_HOLDER_ROOM], left[48] = "", number[48] = "";
+    bool known = hfi_cli_is_somebody(&lock->holder);
+
+    if (strcmp(lock->kind, "latch") == 0)
+        snprintf(left, sizeof left, "count %lld", (long long)lock->available);
+    else if (hfi_cli_has_number(lock))
+        snprintf(left, sizeof left, "%lld available", (long long)lock->available);
+    if (lock->holders > 1)
+        snprintf(number, sizeof number, known ? "%lld, first " : "%lld", (long long)lock->holders);
+    snprintf(to, CLI_WHO_ROOM, "%s%s%s%s", left, left[0] && (known || number[0]) ? "; " : "",
+             number, known ? hfi_cli_holder(first, &lock->holder) : "");
+    return to;
+}
+
+const char *hfi_cli_is_or_has(const char *who)
+{
+    return strncmp(who, "held ", 5) == 0 ? "is" : "has";
+}
+
+bool hfi_cli_has_number(const struct hf_lock *lock)
+{
+    return strcmp(lock->kind, "permits") == 0 || strcmp(lock->kind, "semaphore") == 0 ||
+           strcmp(lock->kind, "latch") == 0;
+}

@@ -3,6 +3,7 @@
 #ifndef HFI_CLI_TEXT_H
 #define HFI_CLI_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,5 +38,27 @@ const char *hfi_cli_holder(char to[CLI_HOLDER_ROOM], const struct hf_holder *hol
 #define CLI_SINCE_ROOM 768
 /* hfi_cli_holder() and, as far as known, " for 12m" and ": \"label\"". Returns `to`. */
 const char *hfi_cli_holder_since(char to[CLI_SINCE_ROOM], const struct hf_holder *holder);
+
+#define CLI_WHO_ROOM (CLI_SINCE_ROOM + 96)
+/*
+ * Who or what is in the way of somebody who waits: "held by …", "3 readers, first …", "1 permit available, 3
+ * holders, first …", "count 3"; "held by someone else" when that is all that is known. Returns `to`.
+ */
+const char *hfi_cli_who(char to[CLI_WHO_ROOM], const struct hf_lock *lock);
+
+/*
+ * The same in short, for a column: hfi_cli_holder() of one; "3, first …" of several; "2 available", "1 available; 3,
+ * first …"; "count 3". Without times and labels. Returns `to`.
+ */
+const char *hfi_cli_holders(char to[CLI_WHO_ROOM], const struct hf_lock *lock);
+
+/* "is" or "has": what stands between a name and what hfi_cli_who() says. */
+const char *hfi_cli_is_or_has(const char *who);
+
+/* Does `available` mean something: permits, a semaphore, a latch? It may be below zero. */
+bool hfi_cli_has_number(const struct hf_lock *lock);
+
+/* Is anything known of a holder? */
+bool hfi_cli_is_somebody(const struct hf_holder *holder);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `holdfast run` until the lock is ours: one acquire in progress, signals, and what people see meanwhile.
+ * Waiting: one operation in progress, signals, and what people see meanwhile. See wait.h.
  *
- * Invariants: at most one acquire is in progress, and exactly one event ends it. Asking who holds the lock
+ * Invariants: at most one operation is in progress, and exactly one event ends it. Asking who holds the lock
  * blocks for a round trip; it is done for people only, and the slower the store answers, the more seldom.
  */
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/message.h"
-#include "cli/run.h"
-#include "cli/text.h"
+#include "cli/wait.h"
 
 #define ANNOUNCE_MS 50   /* a wait shorter than this is not worth a line */
 #define DRAW_MS     1000 /* first after so long, and then as often */
@@ -22,54 +21,48 @@
 #define CANCEL_MS   5000
 #define PLACE_ROOM  40
 
-struct waiting {
-    struct cli_run *run;
-    uint64_t announce_ns;          /* CLI_NEVER: done, or not wanted */
-    uint64_t draw_ns;              /* CLI_NEVER: standard error is no terminal */
-    uint64_t look_ns;              /* not earlier: ask who holds it */
-    uint64_t give_up_ns;           /* after a cancel: no event came */
-    char who[CLI_SINCE_ROOM + 64]; /* "held by …" */
-    int place;                     /* among those who wait; 0: not known */
-    int ended_by;                  /* a signal; 0: none */
-    bool over;
-    int code;
-};
+/* ------------------------------------------------------------------------------------------------
+ * What people see
+ */
 
-/* Who holds it, and our place in the line, as well as it can be found out now; or why it cannot. */
-static int describe(struct waiting *waiting)
+static int place_in_line(const struct cli_wait *wait, const hf_list *list)
 {
-    struct cli_run *run = waiting->run;
-    struct hf_lock lock = { .size = sizeof lock };
+    const char *id = hf_client_id(wait->store->client);
     struct hf_holder waiter = { .size = sizeof waiter };
-    const char *id = hf_client_id(run->store.client);
-    char since[CLI_SINCE_ROOM];
-    hf_list *list = NULL;
-    int result = hf_inspect(run->store.client, run->options.name, &list);
 
-    waiting->place = 0;
-    snprintf(waiting->who, sizeof waiting->who, "held by someone else");
-    if (result != HF_OK)
-        return result;
-    if (hf_list_get(list, 0, &lock) == HF_OK && (lock.holder.owner[0] || lock.holder.pid > 0))
-        snprintf(waiting->who, sizeof waiting->who, "held by %s",
-                 hfi_cli_holder_since(since, &lock.holder));
     for (size_t i = 0; hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++)
         if (strncmp(waiter.owner, id, strlen(id)) == 0)
-            waiting->place = (int)i + 1;
-    hf_list_free(list);
-    return HF_OK;
+            return (int)i + 1;
+    return 0;
 }
 
-static void look(struct waiting *waiting, uint64_t now)
+void hfi_cli_wait_look(struct cli_wait *wait)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+    hf_list *list = NULL;
+    int result = hf_inspect(wait->store->client, wait->name, &list);
+
+    wait->place = 0;
+    snprintf(wait->who, sizeof wait->who, "held by someone else");
+    if (result == HF_OK) {
+        if (hf_list_get(list, 0, &lock) == HF_OK)
+            hfi_cli_who(wait->who, &lock);
+        wait->place = place_in_line(wait, list);
+        hf_list_free(list);
+    }
+    wait->look_error = result;
+}
+
+static void look(struct cli_wait *wait, uint64_t now)
 {
     uint64_t took;
 
-    if (now < waiting->look_ns)
+    if (now < wait->look_ns)
         return;
-    describe(waiting);
+    hfi_cli_wait_look(wait);
     took = cli_now() - now;
-    waiting->look_ns = now + (took * LOOK_FACTOR > DRAW_MS * CLI_MS / 2 ? took * LOOK_FACTOR
-                                                                        : DRAW_MS * CLI_MS / 2);
+    wait->look_ns = now + (took * LOOK_FACTOR > DRAW_MS * CLI_MS / 2 ? took * LOOK_FACTOR
+                                                                     : DRAW_MS * CLI_MS / 2);
 }
 
 /* Before the holder, whose label may fill the line. */
@@ -82,209 +75,248 @@ static const char *place_text(char *to, int place)
 }
 
 /* Lines for people that are due now. */
-static void show(struct waiting *waiting, uint64_t now)
+static void show(struct cli_wait *wait, uint64_t now)
 {
-    const char *name = waiting->run->options.name;
     char line[CLI_MESSAGE_MAX], age[CLI_AGE_ROOM], place[PLACE_ROOM];
 
-    if (now >= waiting->announce_ns) {
-        waiting->announce_ns = CLI_NEVER;
-        look(waiting, now);
-        hfi_cli_say("waiting for '%s'%s, %s", name, place_text(place, waiting->place),
-                    waiting->who);
+    if (now >= wait->announce_ns) {
+        wait->announce_ns = CLI_NEVER;
+        look(wait, now);
+        hfi_cli_say("waiting for '%s'%s, %s", wait->name, place_text(place, wait->place),
+                    wait->who);
     }
-    if (now >= waiting->draw_ns) {
-        waiting->draw_ns = now + DRAW_MS * CLI_MS;
+    if (now >= wait->draw_ns) {
+        wait->draw_ns = now + DRAW_MS * CLI_MS;
         if (!hfi_cli_can_draw()) { /* we are in the background for now */
             hfi_cli_clear();
             return;
         }
-        look(waiting, now);
+        look(wait, now);
         snprintf(line, sizeof line, "holdfast: %s for '%s'%s, %s",
-                 hfi_cli_age(age, (int64_t)((now - waiting->run->began_ns) / CLI_MS)), name,
-                 place_text(place, waiting->place), waiting->who);
+                 hfi_cli_age(age, (int64_t)((now - wait->began_ns) / CLI_MS)), wait->name,
+                 place_text(place, wait->place), wait->who);
         hfi_cli_draw(line);
     }
 }
 
-/* Is it the store that is not there, as far as a look for people can tell? */
-static bool is_away(int error)
+static const char *gave_up(char *to, size_t room, const struct cli_wait *wait)
 {
-    return hf_classify(error) == HF_CLASS_UNSURE || hf_classify(error) == HF_CLASS_RETRY;
+    char span[CLI_SPAN_ROOM];
+
+    to[0] = '\0';
+    if (wait->wait_ms != HF_TRY_ONCE)
+        snprintf(to, room, "gave up after %s: ", hfi_cli_span(span, wait->wait_ms));
+    return to;
+}
+
+int hfi_cli_wait_away(const struct cli_wait *wait)
+{
+    enum hf_class class_ = hf_classify(wait->look_error);
+    char before[CLI_SPAN_ROOM + 32];
+
+    if (class_ != HF_CLASS_UNSURE && class_ != HF_CLASS_RETRY)
+        return 0;
+    hfi_cli_say("%s'%s' was not to be had, and now: %s", gave_up(before, sizeof before, wait),
+                wait->name, hf_strerror(wait->look_error));
+    return hfi_cli_store_exit(wait->look_error);
 }
 
 /* What was known last is that somebody else has it. When the store cannot be asked any more, that is said. */
-static int busy(struct waiting *waiting)
+static int busy(struct cli_wait *wait, int busy_code)
 {
-    const struct cli_run_options *options = &waiting->run->options;
-    int error = describe(waiting);
-    char before[CLI_SPAN_ROOM + 32] = "", span[CLI_SPAN_ROOM];
+    char before[CLI_SPAN_ROOM + 32];
+    int away;
 
-    if (options->wait_ms != HF_TRY_ONCE)
-        snprintf(before, sizeof before, "gave up after %s: ", hfi_cli_span(span, options->wait_ms));
-    if (is_away(error)) {
-        hfi_cli_say("%s'%s' was held by someone else, and now: %s", before, options->name,
-                    hf_strerror(error));
-        return hfi_cli_store_exit(error);
-    }
-    hfi_cli_say("%s'%s' is %s", before, options->name, waiting->who);
-    return options->busy_code;
+    hfi_cli_wait_look(wait);
+    away = hfi_cli_wait_away(wait);
+    if (away)
+        return away;
+    hfi_cli_say("%s'%s' %s %s", gave_up(before, sizeof before, wait), wait->name,
+                hfi_cli_is_or_has(wait->who), wait->who);
+    return busy_code;
 }
 
-static int failed(struct waiting *waiting, int error)
+int hfi_cli_wait_failed(struct cli_wait *wait, int busy_code)
 {
-    const char *name = waiting->run->options.name;
-
     hfi_cli_clear();
-    if (waiting->ended_by)
-        return CLI_EXIT_SIGNAL + waiting->ended_by;
-    if (error == HF_ERR_BUSY)
-        return busy(waiting);
-    hfi_cli_say("'%s' was not acquired: %s", name, hf_strerror(error));
-    return hfi_cli_store_exit(error);
+    if (wait->unstarted)
+        return hfi_cli_store_failed(wait->error);
+    if (wait->error == HF_ERR_BUSY)
+        return busy(wait, busy_code);
+    hfi_cli_say("'%s' was not %s: %s", wait->name, wait->done, hf_strerror(wait->error));
+    return hfi_cli_store_exit(wait->error);
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * The operation
+ */
 
 /* What is left of the time to wait, as the library wants it. */
-static int64_t wait_left_ms(const struct cli_run *run)
+static int64_t left_ms(const struct cli_wait *wait)
 {
-    int64_t wait_ms = run->options.wait_ms, waited_ms;
+    int64_t waited_ms;
 
-    if (wait_ms == HF_WAIT_FOREVER || wait_ms == HF_TRY_ONCE)
-        return wait_ms;
-    waited_ms = (int64_t)((cli_now() - run->began_ns) / CLI_MS);
-    return waited_ms < wait_ms ? wait_ms - waited_ms : HF_TRY_ONCE;
+    if (wait->wait_ms == HF_WAIT_FOREVER || wait->wait_ms == HF_TRY_ONCE)
+        return wait->wait_ms;
+    waited_ms = (int64_t)((cli_now() - wait->began_ns) / CLI_MS);
+    return waited_ms < wait->wait_ms ? wait->wait_ms - waited_ms : HF_TRY_ONCE;
 }
 
-static void start(struct waiting *waiting)
+static void fail(struct cli_wait *wait, int error)
 {
-    struct cli_run *run = waiting->run;
-    const struct cli_run_options *options = &run->options;
-    int result =
-        hf_acquire_start(run->store.client, options->name,
-                         HF_ACQUIRE(.wait_ms = wait_left_ms(run), .ttl_ms = options->ttl_ms,
-                                    .max_hold_ms = options->max_hold_ms, .label = options->label),
-                         waiting);
+    wait->over = true;
+    wait->error = error;
+}
+
+static void start(struct cli_wait *wait)
+{
+    int result = wait->start(wait, left_ms(wait));
 
     if (result == HF_OK)
         return;
-    waiting->over = true;
-    waiting->code = hfi_cli_store_failed(result);
+    wait->unstarted = true;
+    fail(wait, result);
 }
 
 /* A hold that was granted while we were stopped may be over already. */
-static void acquired(struct waiting *waiting, hf_hold *hold)
+static void acquired(struct cli_wait *wait, hf_hold *hold)
 {
-    struct cli_run *run = waiting->run;
-    char age[CLI_AGE_ROOM];
     int state = hf_hold_state(hold);
 
-    if (waiting->ended_by) {
+    if (!wait->ended_by && state != HF_HELD && state != HF_AT_RISK) {
         hf_release(hold);
-        waiting->over = true;
-        waiting->code = CLI_EXIT_SIGNAL + waiting->ended_by;
+        start(wait);
         return;
     }
-    if (state != HF_HELD && state != HF_AT_RISK) {
+    wait->over = true;
+    if (wait->ended_by)
         hf_release(hold);
-        start(waiting);
-        return;
-    }
-    run->hold = hold;
-    waiting->over = true;
-    waiting->code = CLI_EXIT_OK;
-    if (run->options.verbose)
-        hfi_cli_say("holding '%s', token %llu, after %s", run->options.name,
-                    (unsigned long long)hf_hold_token(hold),
-                    hfi_cli_age(age, (int64_t)((cli_now() - run->began_ns) / CLI_MS)));
+    else
+        wait->hold = hold;
 }
 
-static void events(struct waiting *waiting)
+static void events(struct cli_wait *wait)
 {
     struct hf_event event = { .size = sizeof event };
     int result;
 
-    while (!waiting->over && (result = hf_next(waiting->run->store.client, &event)) != 0) {
+    while (!wait->over && (result = hf_next(wait->store->client, &event)) != 0) {
         if (result < 0) {
-            waiting->over = true;
-            waiting->code = hfi_cli_store_failed(result);
+            wait->unstarted = true;
+            fail(wait, result);
+        } else if (event.cookie != wait) { /* of a hold that we have */
+            continue;
         } else if (event.type == HF_EVENT_ACQUIRED) {
-            acquired(waiting, event.hold);
+            acquired(wait, event.hold);
+        } else if (event.type == HF_EVENT_DONE) {
+            wait->over = wait->done_first = true;
         } else if (event.type == HF_EVENT_FAILED) {
-            waiting->over = true;
-            waiting->code = failed(waiting, event.error);
+            fail(wait, event.error);
         }
     }
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Signals
+ */
+
 /* The second one does not wait for the store any more. */
-static void ending_signal(struct waiting *waiting, const struct cli_signal *signal)
+static void ending_signal(struct cli_wait *wait, const struct cli_signal *signal)
 {
-    int number = signal->number;
+    bool again = wait->ended_by != 0;
 
     if (hfi_cli_signal_is_key(signal))
-        waiting->run->key = number;
-    if (waiting->ended_by) {
-        waiting->over = true;
-        waiting->code = CLI_EXIT_SIGNAL + number;
+        wait->key = signal->number;
+    wait->ended_by = signal->number;
+    if (again) {
+        wait->over = true;
         return;
     }
-    waiting->ended_by = number;
-    waiting->announce_ns = waiting->draw_ns = CLI_NEVER;
-    waiting->give_up_ns = cli_now() + CANCEL_MS * CLI_MS;
+    wait->announce_ns = wait->draw_ns = CLI_NEVER;
+    wait->give_up_ns = cli_now() + CANCEL_MS * CLI_MS;
     hfi_cli_clear();
-    hf_cancel(waiting->run->store.client, waiting);
+    hf_cancel(wait->store->client, wait);
 }
 
 /* There is no command yet: USR1, USR2 and WINCH have nobody to go to. */
-static void signals(struct waiting *waiting)
+static void signals(struct cli_wait *wait)
 {
     struct cli_signal signal;
 
-    while (hfi_cli_signals_next(&waiting->run->signals, &signal)) {
+    while (hfi_cli_signals_next(&wait->signals, &signal)) {
         if (hfi_cli_signal_ends(signal.number))
-            ending_signal(waiting, &signal);
+            ending_signal(wait, &signal);
         else if (signal.number == SIGTSTP)
             hfi_cli_stop_self(SIGTSTP, false);
     }
 }
 
-static void sleep_until_something(struct waiting *waiting)
-{
-    struct cli_run *run = waiting->run;
-    struct pollfd polled[] = { { .fd = hf_fd(run->store.client), .events = POLLIN },
-                               { .fd = run->signals.fd, .events = POLLIN },
-                               { .fd = run->store.warnings, .events = POLLIN },
-                               { .fd = run->alarm, .events = POLLIN } };
+/* ------------------------------------------------------------------------------------------------
+ * The loop
+ */
 
-    hfi_cli_alarm_set(run->alarm, cli_earlier(cli_earlier(waiting->announce_ns, waiting->draw_ns),
-                                              waiting->give_up_ns));
+static void sleep_until_something(struct cli_wait *wait)
+{
+    struct pollfd polled[] = { { .fd = hf_fd(wait->store->client), .events = POLLIN },
+                               { .fd = wait->signals.fd, .events = POLLIN },
+                               { .fd = wait->store->warnings, .events = POLLIN },
+                               { .fd = wait->alarm, .events = POLLIN } };
+
+    hfi_cli_alarm_set(wait->alarm,
+                      cli_earlier(cli_earlier(wait->announce_ns, wait->draw_ns), wait->give_up_ns));
     if (poll(polled, sizeof polled / sizeof polled[0], -1) > 0 && polled[3].revents)
-        hfi_cli_alarm_clear(run->alarm);
+        hfi_cli_alarm_clear(wait->alarm);
 }
 
-int hfi_cli_wait(struct cli_run *run)
+int hfi_cli_wait_open(struct cli_wait *wait, struct cli_store *store)
 {
-    uint64_t now = run->began_ns;
-    struct waiting waiting = { .run = run };
-    bool patient = run->options.wait_ms != HF_TRY_ONCE;
+    int fd;
 
-    waiting.announce_ns = run->options.verbose && patient ? now + ANNOUNCE_MS * CLI_MS : CLI_NEVER;
-    waiting.draw_ns = patient && hfi_cli_can_draw() ? now + DRAW_MS * CLI_MS : CLI_NEVER;
-    waiting.give_up_ns = CLI_NEVER;
-    start(&waiting);
-    while (!waiting.over) {
-        sleep_until_something(&waiting);
-        signals(&waiting);
-        events(&waiting);
-        hfi_cli_store_warnings(&run->store);
+    wait->store = store;
+    if (!hfi_cli_signals_init(&wait->signals) || (wait->alarm = hfi_cli_alarm_open()) < 0) {
+        hfi_cli_say("cannot start: %s", strerror(errno));
+        return CLI_EXIT_SYSTEM;
+    }
+    fd = hf_fd(store->client);
+    if (fd < 0)
+        return hfi_cli_store_failed(fd);
+    wait->began_ns = cli_now();
+    return CLI_EXIT_OK;
+}
+
+static void begin(struct cli_wait *wait)
+{
+    bool patient = wait->wait_ms != HF_TRY_ONCE;
+    uint64_t now = cli_now();
+
+    wait->hold = NULL;
+    wait->error = HF_OK;
+    wait->over = wait->unstarted = wait->done_first = false;
+    wait->announce_ns = wait->verbose && patient ? now + ANNOUNCE_MS * CLI_MS : CLI_NEVER;
+    wait->draw_ns = patient && hfi_cli_can_draw() ? now + DRAW_MS * CLI_MS : CLI_NEVER;
+    wait->look_ns = 0;
+    wait->give_up_ns = CLI_NEVER;
+    start(wait);
+}
+
+enum cli_waited hfi_cli_wait(struct cli_wait *wait)
+{
+    uint64_t now;
+
+    begin(wait);
+    while (!wait->over) {
+        sleep_until_something(wait);
+        signals(wait);
+        events(wait);
+        hfi_cli_store_warnings(wait->store);
         now = cli_now();
-        if (!waiting.over)
-            show(&waiting, now);
-        if (!waiting.over && now >= waiting.give_up_ns) {
-            waiting.over = true;
-            waiting.code = CLI_EXIT_SIGNAL + waiting.ended_by;
-        }
+        if (!wait->over)
+            show(wait, now);
+        if (!wait->over && now >= wait->give_up_ns)
+            wait->over = true;
     }
     hfi_cli_clear();
-    return waiting.code;
+    if (wait->ended_by)
+        return CLI_WAITED_SIGNAL;
+    return wait->error == HF_OK ? CLI_WAITED_DONE : CLI_WAITED_FAILED;
 }

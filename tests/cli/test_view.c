@@ -62,12 +62,14 @@ static void ls_shows_a_line_a_lock(void **state)
     (void)state;
     gethostname(host, sizeof host - 1);
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
-    assert_string_equal(p.out_text, "NAME  STATE  HOLDER  AGE  REMAINING  TOKEN  LABEL  WAITERS\n");
+    assert_string_equal(p.out_text,
+                        "NAME  KIND  STATE  HOLDERS  AGE  REMAINING  TOKEN  LABEL  WAITERS\n");
     hold("job:a");
     wait_for_job_a(&first);
     h_until(is_listed, "the reason", "the holder in the list");
-    line = strstr(p.out_text, "\njob:a  held   ");
+    line = strstr(p.out_text, "\njob:a  ");
     assert_non_null(line);
+    assert_non_null(strstr(line, "  held   "));
     snprintf(expected, sizeof expected, "@%s pid %d cli_probe ", host, (int)holder.pid);
     assert_non_null(strstr(line, expected));
     assert_non_null(strstr(line, "  the reason  1\n"));
@@ -237,8 +239,8 @@ static void break_changes_nothing_when_the_owner_is_another(void **state)
     let_go(&holder);
     hold("job:a");
     assert_int_equal(H_RUN(&p, "holdfast", "break", "--owner", owner, "job:a"), 75);
-    snprintf(expected, sizeof expected, "holdfast: owner %s does not hold 'job:a': it is held by ",
-             owner);
+    snprintf(expected, sizeof expected,
+             "holdfast: owner %s does not hold 'job:a', which is held by ", owner);
     assert_int_equal(strncmp(p.err_text, expected, strlen(expected)), 0);
     assert_non_null(strstr(p.err_text, "; nothing was removed\n"));
     assert_string_equal(p.out_text, "");
@@ -313,7 +315,8 @@ static void show_a_lock_of_redisson(void **state)
     h_redis("HSET java 8743c9c0-0795-4907-87fd-6c719a6b4586:57 1");
     h_redis("PEXPIRE java 30000");
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
-    assert_non_null(strstr(p.out_text, "java  held   8743c9c0-0795-4907-87fd-6c719a6b4586:57  -"));
+    assert_non_null(strstr(p.out_text, "\njava  "));
+    assert_non_null(strstr(p.out_text, "  held   8743c9c0-0795-4907-87fd-6c719a6b4586:57  -"));
     assert_int_equal(H_RUN(&p, "holdfast", "show", "--json", "java"), 0);
     json = parse();
     assert_true(json_is_null(json_object_get(json_object_get(json, "holder"), "host")));
