@@ -4,6 +4,7 @@
 #include "base/glob.h"
 #include "base/list.h"
 #include "base/name.h"
+#include "holdfast/objects.h"
 #include "store/redis/redis.h"
 
 #define CLIENT_ID "22222222-2222-4222-8222-222222222222"
@@ -84,6 +85,25 @@ static void make_query(struct input *input, struct asked *asked, enum hfi_op op)
     asked->request = &query->request;
 }
 
+static void make_object(struct requests *requests, struct input *input, struct asked *asked)
+{
+    static char longest[HF_VALUE_MAX];
+    static const struct hfi_bytes BYTES[] = {
+        { NULL, 0 }, { "", 0 }, { "v", 1 }, { longest, sizeof longest }
+    };
+    struct hfi_object *object = fuzz_alloc(sizeof *object);
+
+    object->verb = (uint8_t)input_below(input, HFI_VERB_COUNT);
+    object->name = name_of(input);
+    object->name_len = (uint16_t)strlen(object->name);
+    object->serial = ++requests->owner;
+    object->number = (int64_t)input_below(input, 3) - 1;
+    object->value = BYTES[input_below(input, 4)];
+    object->key = BYTES[input_below(input, 4)];
+    object->expected = BYTES[input_below(input, 4)];
+    asked->request = &object->request;
+}
+
 static void make(struct requests *requests, struct input *input, struct asked *asked,
                  enum hfi_op op)
 {
@@ -107,6 +127,9 @@ static void make(struct requests *requests, struct input *input, struct asked *a
     case HFI_OP_BREAK:
         make_query(input, asked, op);
         break;
+    case HFI_OP_OBJECT:
+        make_object(requests, input, asked);
+        break;
     default:
         asked->request = fuzz_alloc(sizeof *asked->request);
     }
@@ -128,8 +151,9 @@ void requests_submit(struct requests *requests, struct input *input, hfi_time no
 {
     static const enum hfi_op OPS[] = { HFI_OP_TRY,   HFI_OP_RELEASE,  HFI_OP_RENEW,
                                        HFI_OP_LIST,  HFI_OP_ANNOUNCE, HFI_OP_FAREWELL,
-                                       HFI_OP_CHECK, HFI_OP_INSPECT,  HFI_OP_BREAK };
-    enum hfi_op op = OPS[input_below(input, 9)];
+                                       HFI_OP_CHECK, HFI_OP_INSPECT,  HFI_OP_BREAK,
+                                       HFI_OP_OBJECT };
+    enum hfi_op op = OPS[input_below(input, 10)];
 
     for (unsigned i = 0; i < REQUESTS_MAX; i++) {
         struct asked *asked = &requests->asked[i];
@@ -213,6 +237,20 @@ static void judge_list(const struct hfi_query *query)
     }
 }
 
+static void judge_object(const struct hfi_object *object)
+{
+    bool bytes = object->verb == HFI_BUCKET_GET || object->verb == HFI_MAP_GET ||
+                 object->verb == HFI_MAP_REMOVE;
+
+    MUST(object->found == (object->data != NULL));
+    if (object->found)
+        MUST(object->data_len <= HF_VALUE_MAX && object->data[object->data_len] == '\0');
+    if (object->request.outcome != HFI_DONE)
+        MUST(!object->found);
+    else
+        MUST((object->found || !bytes) && object->number2 >= 0);
+}
+
 static void judge(const struct asked *asked, hfi_time now)
 {
     const struct hfi_request *request = asked->request;
@@ -220,7 +258,10 @@ static void judge(const struct asked *asked, hfi_time now)
     MUST(request->outcome != HFI_PENDING && request->sent_ns <= now);
     MUST((request->outcome == HFI_DONE) == (request->error == HF_OK));
     MUST((request->outcome == HFI_UNKNOWN) == (request->error == HF_ERR_UNSURE));
-    MUST(hf_classify(request->error) != HF_CLASS_USAGE || request->error == HF_ERR_UNSUPPORTED);
+    MUST(hf_classify(request->error) != HF_CLASS_USAGE || request->error == HF_ERR_UNSUPPORTED ||
+         (request->error == HF_ERR_INVALID && request->op == HFI_OP_OBJECT));
+    if (request->op == HFI_OP_OBJECT)
+        judge_object((const struct hfi_object *)request);
     if (request->outcome != HFI_DONE)
         return;
     if (request->op == HFI_OP_TRY || request->op == HFI_OP_RELEASE)
@@ -239,6 +280,8 @@ static void free_asked(struct asked *asked)
     if (asked->request &&
         (asked->request->op == HFI_OP_LIST || asked->request->op == HFI_OP_INSPECT))
         hf_list_free(((struct hfi_query *)asked->request)->list);
+    if (asked->request && asked->request->op == HFI_OP_OBJECT)
+        free(((struct hfi_object *)asked->request)->data);
     free(asked->items);
     free(asked->request);
     *asked = (struct asked){ 0 };
