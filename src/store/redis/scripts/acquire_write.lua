@@ -42,9 +42,11 @@ if left ~= 0 then
     return {0, left, mode and 1 or 0, waits}
 end
 local last, count = tokens(KEYS[2], ARGV[3])
-redis.call('ZREM', KEYS[3], ARGV[1])
-redis.call('DEL', KEYS[1]) -- what dead readers have left
+if mode then
+    redis.call('DEL', KEYS[1]) -- what dead readers have left
+end
 redis.call('HSET', KEYS[1], 'mode', 'write', field, '1')
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('SET', KEYS[2], string.format('%.0f', last))
 return {1, last - count + 1, count}
