@@ -41,7 +41,7 @@ by_package()
     {
         cmake -S "$(dirname "$0")/package" -B "$work" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
             -DCMAKE_${language}_COMPILER="$compiler" -DCMAKE_${language}_FLAGS="$sanitize" \
-            -DSOURCE="$source" -DSTANDARD=$standard -DTARGET=$target -DCOMPONENT="$linkage" &&
+            -DSOURCE="$source" -DSTANDARD="$standard" -DTARGET=$target -DCOMPONENT="$linkage" &&
             cmake --build "$work"
     } > "$work.log" 2>&1 || {
         cat "$work.log"
