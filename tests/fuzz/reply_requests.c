@@ -34,6 +34,9 @@ static struct hfi_lease *new_lease(struct requests *requests, struct input *inpu
     lease->owner = ++requests->owner;
     lease->ttl_ms = 30000;
     lease->tokens = input_below(input, 2) ? 1001 : 1;
+    lease->kind = (uint8_t)input_below(input, HFI_KIND_COUNT);
+    lease->permits = HF_PERMITS_MAX;
+    lease->queue = lease->prefer = input_below(input, 2);
     return lease;
 }
 
@@ -47,6 +50,7 @@ static void make_renewal(struct requests *requests, struct input *input, struct 
     asked->wanted = (uint32_t)renewal->count;
     for (size_t i = 0; i < renewal->count; i++) {
         renewal->items[i].lease = new_lease(requests, input);
+        renewal->items[i].lease->kind = renewal->items[0].lease->kind;
         renewal->items[i].ttl_ms = input_below(input, 2) ? 0 : 30000;
     }
     asked->request = &renewal->request;
@@ -182,6 +186,7 @@ void requests_watch(struct requests *requests, struct input *input, hfi_time now
         return;
     if (op == HFI_OP_WATCH)
         watch->topic = (uint8_t)input_below(input, HFI_TOPIC_COUNT);
+    watch->kind = (uint8_t)input_below(input, HFI_KIND_COUNT);
     requests->pending[number] = true;
     submit(requests, &watch->request, op, now);
 }
@@ -197,9 +202,10 @@ static void judge_lease(const struct hfi_lease *lease, uint32_t wanted)
         return;
     }
     MUST(lease->verdict == HFI_GRANTED || lease->verdict == HFI_BUSY ||
-         lease->verdict == HFI_ALREADY);
+         lease->verdict == HFI_ALREADY ||
+         (lease->verdict == HFI_GONE && lease->kind == HFI_KIND_LATCH));
     if (lease->verdict == HFI_BUSY)
-        MUST(lease->topic < HFI_TOPIC_COUNT && !lease->ticket);
+        MUST(lease->topic < HFI_TOPIC_COUNT && (!lease->ticket || lease->kind > HFI_KIND_FENCED));
     if (lease->verdict != HFI_GRANTED)
         return;
     MUST(lease->tokens >= 1 && lease->tokens <= wanted);

@@ -29,16 +29,19 @@ static void exchange(const char *reply)
     w.class_->consume(w.store, COMMANDS, w.now, reply, strlen(reply));
 }
 
-/* By our own objects, that is: hiredis makes its replies out of memory, and without it the outcome is unknown. */
-static void renewing_and_releasing(void **state)
+/* Where a kind has no such request, it is as a mutex's. */
+static void a_life(enum hfi_kind kind)
 {
     struct hfi_lease *lease;
+    struct hfi_watch *watch;
     struct hfi_renewal_item item;
     struct hfi_renewal renewal = { .count = 1, .items = &item };
 
-    (void)state;
     wire_open(&w, "redis://h");
     lease = wire_lease(&w, "L", 1);
+    lease->kind = (uint8_t)kind;
+    watch = wire_watch(&w, "L");
+    watch->kind = (uint8_t)kind;
     item = (struct hfi_renewal_item){ .lease = lease, .ttl_ms = 30000 };
     wire_submit(&w, &lease->request, HFI_OP_TRY);
     wire_up(&w, COMMANDS);
@@ -55,6 +58,11 @@ static void renewing_and_releasing(void **state)
     exchange(":0\r\n");
     wire_finished(&w, &lease->request, HFI_DONE, HF_OK);
     in_peace("release");
+    wire_submit(&w, &watch->request, HFI_OP_LEAVE);
+    if (hfi_redis_has_tickets(kind))
+        exchange(":0\r\n");
+    wire_finished(&w, &watch->request, HFI_DONE, HF_OK);
+    in_peace("leaving");
     wire_submit(&w, &renewal.request, HFI_OP_RENEW);
     exchange("");
     wire_lose(&w, COMMANDS);
@@ -62,6 +70,14 @@ static void renewing_and_releasing(void **state)
     in_peace("a connection that ends");
     memory_rest();
     wire_close(&w);
+}
+
+/* By our own objects, that is: hiredis makes its replies out of memory, and without it the outcome is unknown. */
+static void renewing_and_releasing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < HFI_KIND_COUNT; kind++)
+        a_life((enum hfi_kind)kind);
 }
 
 #endif

@@ -31,7 +31,8 @@ struct asked {
 struct watcher {
     struct hfi_watch watch;
     char name[8], channel[48];
-    bool submitted, in_force;
+    bool submitted, in_force, leaving;
+    bool left;     /* its LEAVE was executed */
     bool missed;   /* its connection ended: it is to be woken when it is in force again */
     bool expected; /* a message for it was delivered */
 };
@@ -90,22 +91,46 @@ static void say_bulk(struct connection *c, const char *text)
     say(c, "$%zu\r\n%s\r\n", strlen(text), text);
 }
 
-static struct asked *asked_by(const char *owner)
+/* By the owner, which is one of the arguments. */
+static struct asked *asked_by(const struct command *command)
 {
-    uint64_t number = strtoull(owner + sizeof WIRE_ID, NULL, 10);
+    uint64_t number = 0;
 
+    for (size_t i = 3; i < command->argc && number == 0; i++)
+        if (strncmp(command->argv[i], WIRE_ID ":", sizeof WIRE_ID) == 0)
+            number = strtoull(command->argv[i] + sizeof WIRE_ID, NULL, 10);
     for (size_t i = 0; i < LEASES; i++)
         if (asked[i].busy && asked[i].lease.owner == number)
             return &asked[i];
     return NULL; /* its time was over, and it was never sent: impossible */
 }
 
+/* A waiter gives up its place: its number is one of the watches'. */
+static bool execute_leave(struct connection *c, const struct command *command)
+{
+    for (size_t i = 0; i < WATCHES; i++) {
+        char owner[64];
+
+        snprintf(owner, sizeof owner, WIRE_ID ":%llu", (unsigned long long)watchers[i].watch.owner);
+        if (command->argc != 11 || strcmp(command->argv[8], owner) != 0)
+            continue;
+        assert_int_equal(watchers[i].watch.request.op, HFI_OP_LEAVE);
+        assert_int_equal(watchers[i].watch.request.outcome, HFI_PENDING);
+        watchers[i].left = knows_scripts || strcmp(command->argv[0], "EVAL") == 0;
+        knows_scripts |= watchers[i].left;
+        say(c, watchers[i].left ? ":1\r\n" : "-NOSCRIPT No matching script.\r\n");
+        return true;
+    }
+    return false;
+}
+
 static void execute_script(struct connection *c, const struct command *command)
 {
-    size_t keys = strtoull(command->argv[2], NULL, 10);
-    bool renewal = keys == 1;
-    struct asked *one = asked_by(command->argv[5]);
+    struct asked *one;
 
+    if (execute_leave(c, command))
+        return;
+    one = asked_by(command);
     assert_non_null(one); /* nothing that is finished is executed afterwards */
     assert_int_not_equal(one->fate, EXECUTED);
     one->fate = SENT;
@@ -121,7 +146,7 @@ static void execute_script(struct connection *c, const struct command *command)
     }
     one->fate = EXECUTED;
     one->token = ++next_token;
-    if (renewal)
+    if (one->request->op == HFI_OP_RENEW)
         say(c, "*1\r\n:%d\r\n", one->kept = draw(2));
     else if (one->request->op == HFI_OP_RELEASE)
         say(c, ":%llu\r\n", (unsigned long long)one->token);
@@ -261,7 +286,14 @@ static void check_finished(struct asked *one)
 static void watch_finished(struct watcher *watcher)
 {
     assert_true(watcher->submitted);
-    if (watcher->watch.request.op == HFI_OP_UNWATCH)
+    if (watcher->watch.request.op == HFI_OP_LEAVE) {
+        assert_true(watcher->leaving);
+        watcher->leaving = false;
+        if (watcher->watch.request.outcome == HFI_DONE)
+            assert_true(watcher->left);
+        if (watcher->watch.request.outcome == HFI_NOT_DONE)
+            assert_false(watcher->left);
+    } else if (watcher->watch.request.op == HFI_OP_UNWATCH)
         watcher->submitted = watcher->in_force = watcher->expected = watcher->missed = false;
     else if (watcher->watch.request.outcome == HFI_DONE)
         watcher->in_force = true;
@@ -414,6 +446,7 @@ static void ask_lease(void)
     one->lease = (struct hfi_lease){
         .name = "L", .name_len = 1, .owner = ++next_owner, .ttl_ms = 30000, .tokens = 1
     };
+    one->lease.kind = (uint8_t)draw(HFI_KIND_PERMITS); /* those whose owners are in the command */
     one->item = (struct hfi_renewal_item){ .lease = &one->lease, .ttl_ms = 30000 };
     one->renewal = (struct hfi_renewal){ .count = 1, .items = &one->item };
     one->request = op == HFI_OP_RENEW ? &one->renewal.request : &one->lease.request;
@@ -429,7 +462,11 @@ static void ask_watch(void)
     if (pending || (watcher->submitted && !watcher->in_force && chance(500)))
         return;
     watcher->expected = false;
-    if (watcher->submitted) {
+    if (watcher->submitted && chance(300)) {
+        watcher->leaving = true;
+        watcher->left = false;
+        wire_submit(&w, &watcher->watch.request, HFI_OP_LEAVE);
+    } else if (watcher->submitted) {
         wire_submit(&w, &watcher->watch.request, HFI_OP_UNWATCH);
     } else {
         watcher->submitted = true;
@@ -500,6 +537,8 @@ static void begin(uint64_t seed)
                  NAMES[i]);
         watchers[i].watch.name = watchers[i].name;
         watchers[i].watch.name_len = (uint16_t)strlen(NAMES[i]);
+        watchers[i].watch.kind = HFI_KIND_FAIR;
+        watchers[i].watch.owner = 1000000000 + (uint64_t)i;
     }
 }
 
