@@ -41,7 +41,7 @@ struct bench {
 typedef void bench_row(const struct bench *bench);
 
 bench_row bench_pair, bench_parallel, bench_pass, bench_handoff, bench_crowd, bench_local,
-    bench_many, bench_wheel, bench_command, bench_idle, bench_sqlite;
+    bench_many, bench_wheel, bench_command, bench_idle, bench_sqlite, bench_kinds;
 
 /* ------------------------------------------------------------------------------------------------
  * tools.c

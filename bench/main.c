@@ -24,6 +24,7 @@ struct row {
 
 static const struct row ROWS[] = {
     { "pair", bench_pair, "uncontended acquire and release, Redis, one thread" },
+    { "kinds", bench_kinds, "one thread takes and gives back a lock of each kind, Redis" },
     { "parallel", bench_parallel, "64 threads on 64 locks, one client, Redis" },
     { "pass", bench_pass, "16 threads on one lock, one client, Redis" },
     { "handoff", bench_handoff, "two processes hand one lock to and fro, Redis" },
