@@ -64,9 +64,10 @@ static bool take_grant(struct hfi_lease *lease, const redisReply *reply)
 static bool take_hint(struct hfi_lease *lease, const redisReply *reply)
 {
     bool plain = lease->kind <= HFI_KIND_FENCED;
+    long long last = plain ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_COUNT - 1;
 
     if (!is_integers(reply, plain ? 3 : 4) || reply->element[2]->integer < 0 ||
-        reply->element[2]->integer >= HFI_TOPIC_COUNT)
+        reply->element[2]->integer > last)
         return false;
     lease->hint_ns = hint(reply->element[1]->integer);
     lease->topic = (uint8_t)reply->element[2]->integer;
