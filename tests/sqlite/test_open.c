@@ -112,7 +112,7 @@ static void newer_schema(void **state)
     (void)state;
     client_open(&client);
     client_close(&client);
-    sql_run("PRAGMA user_version = 2");
+    sql_run("PRAGMA user_version = 3");
     refused(path, HF_ERR_NEWER_STORE, "newer Holdfast");
 }
 

@@ -18,15 +18,17 @@ static int announce_one(struct hfi_sqlite *s, hfi_time now,
 
     if (item->held)
         changes = hfi_sqlite_run(
-            s, hfi_sqlite_query(s, HFI_SQL_HOLD_ANNOUNCE, "tiiiiitiii", item->name,
-                                (size_t)item->name_len, s->client, (int64_t)item->owner,
-                                (int64_t)now, (int64_t)item->token, (int64_t)item->held_since_ns,
-                                label, strlen(item->label), SINCE_TOLERANCE, (int64_t)item->waiters,
+            s, hfi_sqlite_query(s, HFI_SQL_HOLD_ANNOUNCE, "tiiiiiitiii", item->name,
+                                (size_t)item->name_len, (int64_t)hfi_sqlite_class_of(item->kind),
+                                s->client, (int64_t)item->owner, (int64_t)now, (int64_t)item->token,
+                                (int64_t)item->held_since_ns, label, strlen(item->label),
+                                SINCE_TOLERANCE, (int64_t)item->waiters,
                                 (int64_t)item->waiting_since_ns));
-    if (changes >= 0 && item->waiters > 0)
-        changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ANNOUNCE, "iti", s->client,
-                                                     item->name, (size_t)item->name_len,
-                                                     (int64_t)item->waiters));
+    if (changes >= 0 && item->waiters > 0 && item->kind != HFI_KIND_FAIR)
+        changes = hfi_sqlite_run(
+            s, hfi_sqlite_query(s, HFI_SQL_TICKET_ANNOUNCE, "itiii", s->client, item->name,
+                                (size_t)item->name_len, (int64_t)item->kind, INT64_C(0),
+                                (int64_t)item->waiters));
     return changes < 0 ? changes : HF_OK;
 }
 
@@ -43,56 +45,81 @@ int hfi_sqlite_announce(struct hfi_sqlite *s, struct hfi_request *request)
 
 /* ------------------------------------------------------------------------------------------------ */
 
-/* The next name of ours after `name`, which is replaced: 1, 0 or an error. */
-static int next_of(struct hfi_sqlite *s, enum hfi_sqlite_sql which, char *name, size_t *len,
-                   int64_t *ret_ticket)
+/* The name in the row that the statement is at. */
+static int read_name(struct hfi_sqlite *s, sqlite3_stmt *statement, char *name, size_t *ret_len)
 {
-    sqlite3_stmt *statement = hfi_sqlite_query(s, which, "it", s->client, name, *len);
-    int row = hfi_sqlite_row(s, statement);
-    const char *text;
-    size_t count;
+    size_t len;
+    const char *text = hfi_sqlite_text(statement, 0, &len);
 
-    if (row <= 0)
-        return row;
-    text = hfi_sqlite_text(statement, 0, &count);
-    if (count > HF_NAME_MAX)
+    if (len > HF_NAME_MAX)
         return hfi_sqlite_complain(s, HF_ERR_NOT_A_STORE,
                                    "%s is damaged (a name is too long): stop its users and remove "
                                    "it",
                                    hfi_sqlite_shown(s->path));
-    if (ret_ticket)
-        *ret_ticket = sqlite3_column_int64(statement, 1);
-    memmove(name, text, count);
-    *len = count;
-    sqlite3_reset(statement);
-    return 1;
+    memmove(name, text, len);
+    *ret_len = len;
+    return HF_OK;
 }
 
 static int drop_tickets(struct hfi_sqlite *s, hfi_time now)
 {
     char name[HF_NAME_MAX];
-    size_t len = 0;
-    int64_t ticket;
-    int found, error = HF_OK;
+    struct hfi_sqlite_line line = { .name = name };
+    int row, error = HF_OK;
 
-    while (!error && (found = next_of(s, HFI_SQL_TICKETS_OF, name, &len, &ticket)) != 0)
-        error = found < 0 ? found : hfi_sqlite_line_remove(s, now, name, len, ticket);
+    do {
+        sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKETS_OF, "i", s->client);
+        int64_t ticket;
+
+        row = hfi_sqlite_row(s, statement);
+        if (row <= 0)
+            return row;
+        line.family = (enum hfi_sqlite_family)sqlite3_column_int(statement, 1);
+        ticket = sqlite3_column_int64(statement, 2);
+        error = read_name(s, statement, name, &line.len);
+        sqlite3_reset(statement);
+        if (!error)
+            error = hfi_sqlite_line_remove(s, now, &line, ticket);
+    } while (!error);
+    return error;
+}
+
+/* Those of one name, and whoever waits for it is called. */
+static int give_holds(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_line line)
+{
+    int error = hfi_sqlite_run(
+        s, hfi_sqlite_query(s, HFI_SQL_HOLDS_GIVE, "ti", line.name, line.len, s->client));
+
+    line.family = HFI_SQLITE_LOCKS;
+    if (error >= 0)
+        error = hfi_sqlite_line_call(s, now, &line, false);
+    line.family = HFI_SQLITE_PERMITS;
+    if (error >= 0)
+        error = hfi_sqlite_line_call(s, now, &line, false);
     return error;
 }
 
 static int drop_holds(struct hfi_sqlite *s, hfi_time now)
 {
     char name[HF_NAME_MAX];
-    size_t len = 0;
-    int found, error = HF_OK;
+    struct hfi_sqlite_line line = { .name = name };
+    int row, error = HF_OK;
 
     if (s->granted <= s->ended)
         return HF_OK; /* the usual end; the search reads the whole table */
-    while (!error && (found = next_of(s, HFI_SQL_HOLDS_OF, name, &len, NULL)) != 0)
-        error = found < 0 ? found : hfi_sqlite_line_call(s, now, name, len);
-    if (!error)
-        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLDS_FORGET, "i", s->client));
-    return error < 0 ? error : HF_OK;
+    do {
+        sqlite3_stmt *statement =
+            hfi_sqlite_query(s, HFI_SQL_HOLDS_OF, "it", s->client, name, line.len);
+
+        row = hfi_sqlite_row(s, statement);
+        if (row <= 0)
+            return row;
+        error = read_name(s, statement, name, &line.len);
+        sqlite3_reset(statement);
+        if (!error)
+            error = give_holds(s, now, line);
+    } while (!error);
+    return error;
 }
 
 int hfi_sqlite_farewell(struct hfi_sqlite *s, struct hfi_request *request)

@@ -87,6 +87,8 @@ static int remove_old_boots(struct hfi_sqlite *s)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLDS_ORPHAN, ""));
     if (error >= 0)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_WAITERS_ORPHAN, ""));
+    if (error >= 0)
+        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_DONE_ORPHAN, ""));
     return error < 0 ? error : HF_OK;
 }
 

@@ -1,152 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TRY, RELEASE, RENEW: each is one transaction.
+ * TRY, RELEASE, RENEW of what is held: each is one transaction.
  *
- * A hold keeps others out while its row is there, its client lives, and its lease is not over. The clock is
- * read once the file is locked for writing, so what the row says and what the clock says belong together,
- * however long the lock was waited for.
+ * The clock is read once the file is locked for writing, so what the rows say (room.c) and what the clock
+ * says belong together, however long the lock was waited for.
  *
  * Invariants
- *   1. a grant draws new tokens in the same transaction, so they grow in the order of the grants;
- *   2. a name with a line is granted to nobody but the head of the line (line.c);
- *   3. a lease that is over is never renewed, even if the row is still there: another may have looked at it.
+ *   1. a grant of a lock to one owner alone draws new tokens in the same transaction, so they grow in the
+ *      order of the grants;
+ *   2. what a grant gives was left of the name, and would have been left had all those before it in the line
+ *      been served first (line.c). Only an owner that writes gets the name for reading past the line, which
+ *      waits for its write hold;
+ *   3. a lease that is over is never renewed, even if the row is still there: another may have looked at it;
+ *   4. a name has at most one hold that is alone, and then readers only of that hold's owner.
  */
 #include <string.h>
 
 #include "store/sqlite/sqlite.h"
 
-int hfi_sqlite_holder(struct hfi_sqlite *s, const char *name, size_t len,
-                      struct hfi_sqlite_holder *ret_holder)
+static bool is_alone(const struct hfi_lease *lease)
 {
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_HOLD, "t", name, len);
-    int row = hfi_sqlite_row(s, statement);
-
-    if (row <= 0)
-        return row;
-    hfi_sqlite_peer_read(s, statement, 4, sqlite3_column_int64(statement, 0), &ret_holder->peer);
-    ret_holder->owner = sqlite3_column_int64(statement, 1);
-    ret_holder->token = sqlite3_column_int64(statement, 2);
-    ret_holder->expires_ns = (hfi_time)sqlite3_column_int64(statement, 3);
-    sqlite3_reset(statement);
-    return 1;
-}
-
-bool hfi_sqlite_holds(const struct hfi_sqlite *s, hfi_time now,
-                      const struct hfi_sqlite_holder *holder)
-{
-    return holder->expires_ns > now && hfi_sqlite_alive(s, &holder->peer);
-}
-
-static bool is_ours(const struct hfi_sqlite *s, const struct hfi_sqlite_holder *holder,
-                    const struct hfi_lease *lease)
-{
-    return s->client && holder->peer.client == s->client && holder->owner == (int64_t)lease->owner;
+    return hfi_sqlite_class_of(lease->kind) == HFI_SQLITE_ALONE;
 }
 
 /* ------------------------------------------------------------------------------------------------
  * TRY
  */
 
-static int busy(struct hfi_sqlite *s, hfi_time now, hfi_time until, struct hfi_lease *lease)
-{
-    int changes;
+/* What a TRY has found. */
+struct attempt {
+    hfi_time now;
+    struct hfi_sqlite_line line;
+    struct hfi_sqlite_room room;
+    struct hfi_sqlite_turn turn;
+    uint64_t token; /* the first of new ones */
+    int64_t used;   /* meta.tokens, once they are drawn */
+};
 
-    lease->verdict = HFI_BUSY;
-    lease->topic = HFI_TOPIC_LOCK;
-    lease->hint_ns = hfi_time_until(now, until);
-    lease->ticket = false;
-    if (!lease->queue)
-        return HF_OK;
-    changes = hfi_sqlite_join(s);
-    if (!changes)
-        changes =
-            hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ADD, "tii", lease->name,
-                                               (size_t)lease->name_len, s->client, (int64_t)now));
-    if (changes < 0)
-        return changes;
-    lease->ticket = true;
-    return HF_OK;
+/* Where the engine listens; here any wake-up of a name will do. */
+static uint8_t topic_of(uint8_t kind)
+{
+    switch (kind) {
+    case HFI_KIND_FAIR:
+        return HFI_TOPIC_TURN;
+    case HFI_KIND_WRITE:
+    case HFI_KIND_READ:
+        return HFI_TOPIC_READ_WRITE;
+    case HFI_KIND_PERMITS:
+    case HFI_KIND_SEMAPHORE:
+        return HFI_TOPIC_PERMITS;
+    case HFI_KIND_LATCH:
+        return HFI_TOPIC_LATCH;
+    default:
+        return HFI_TOPIC_LOCK;
+    }
 }
 
-static int grant(struct hfi_sqlite *s, hfi_time now, uint64_t token, int64_t used,
-                 const struct hfi_sqlite_ticket *ticket, struct hfi_lease *lease)
+int hfi_sqlite_busy(struct hfi_sqlite *s, hfi_time now, hfi_time until, struct hfi_lease *lease)
 {
-    int64_t expires = (int64_t)hfi_time_add(now, lease->ttl_ms * HFI_MSEC);
+    int error = HF_OK;
+
+    lease->verdict = HFI_BUSY;
+    lease->topic = topic_of(lease->kind);
+    lease->hint_ns = hfi_time_until(now, until);
+    lease->ticket = lease->queue;
+    if (lease->queue)
+        error = hfi_sqlite_join(s);
+    if (lease->queue && !error)
+        error = hfi_sqlite_line_join(s, now, lease);
+    return error;
+}
+
+/* Others before us fit, and may not know it yet: what had ended was removed just now. */
+static int refuse(struct hfi_sqlite *s, const struct attempt *at, struct hfi_lease *lease)
+{
+    bool fits = at->room.left >= hfi_sqlite_units_of(lease);
+    int error = HF_OK;
+
+    if (fits || (at->room.changed && at->room.left > 0))
+        error = hfi_sqlite_line_call(s, at->now, &at->line, false);
+    if (error)
+        return error;
+    return hfi_sqlite_busy(s, at->now, fits ? at->turn.until_ns : at->room.until_ns, lease);
+}
+
+static int put_hold(struct hfi_sqlite *s, const struct attempt *at, const struct hfi_lease *lease)
+{
+    int64_t expires = (int64_t)hfi_time_add(at->now, lease->ttl_ms * HFI_MSEC);
+    int changes = hfi_sqlite_run(
+        s, hfi_sqlite_query(s, HFI_SQL_HOLD_PUT, "tiiiiiiiiit", lease->name,
+                            (size_t)lease->name_len, (int64_t)hfi_sqlite_class_of(lease->kind),
+                            s->client, (int64_t)lease->owner, (int64_t)lease->kind,
+                            (int64_t)lease->permits, (int64_t)lease->token, expires,
+                            (int64_t)at->now, (int64_t)lease->ttl_ms, lease->label,
+                            lease->label ? strlen(lease->label) : (size_t)0));
+
+    return changes < 0 ? changes : HF_OK;
+}
+
+static int grant(struct hfi_sqlite *s, const struct attempt *at, struct hfi_lease *lease)
+{
+    bool alone = is_alone(lease);
     int error = hfi_sqlite_join(s);
 
-    if (!error && ticket)
-        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_DROP, "i", ticket->ticket));
+    lease->token = alone ? at->token : 0;
+    if (!error && at->turn.ticket)
+        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_DROP, "i", at->turn.ticket));
+    if (error >= 0 && alone)
+        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TOKENS_SET, "i", at->used));
     if (error >= 0)
-        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TOKENS_SET, "i", used));
-    if (error >= 0)
-        error = hfi_sqlite_run(
-            s, hfi_sqlite_query(s, HFI_SQL_HOLD_PUT, "tiiiiiit", lease->name,
-                                (size_t)lease->name_len, s->client, (int64_t)lease->owner,
-                                (int64_t)token, expires, (int64_t)now, (int64_t)lease->ttl_ms,
-                                lease->label, lease->label ? strlen(lease->label) : (size_t)0));
+        error = put_hold(s, at, lease);
+    if (error >= 0 && !alone && !at->room.within)
+        error = hfi_sqlite_line_call(s, at->now, &at->line, true);
     if (error < 0)
         return error;
     lease->verdict = HFI_GRANTED;
-    lease->token = token;
     return HF_OK;
 }
 
-/* Nobody holds it: it is for the head of the line, if there is a line. `left` is the row of a hold that has
- * ended and is still there. */
-static int try_free(struct hfi_sqlite *s, hfi_time now, uint64_t token, int64_t used, bool left,
-                    struct hfi_lease *lease)
+/* A lock, or permits as a lease. */
+static int try_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
 {
-    struct hfi_sqlite_ticket head;
-    int found = hfi_sqlite_line_head(s, now, lease->name, lease->name_len, &head);
-    int error;
+    uint32_t wanted = !is_alone(lease) || lease->tokens < 1     ? 1
+                      : lease->tokens > HFI_SQLITE_TOKENS_MAX ? HFI_SQLITE_TOKENS_MAX
+                                                                : lease->tokens;
+    struct attempt at = { .now = hfi_sqlite_now(),
+                          .line = hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind) };
+    int error = hfi_sqlite_tokens(s, wanted, &at.token, &at.used);
 
-    if (found < 0)
-        return found;
-    if (found == 0)
-        return grant(s, now, token, used, NULL, lease);
-    if (s->client && head.peer.client == s->client)
-        return grant(s, now, token, used, &head, lease);
-    error = hfi_sqlite_line_call_head(s, now, &head);
-    if (!error && left)
-        error = hfi_sqlite_run(
-            s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "t", lease->name, (size_t)lease->name_len));
-    if (error < 0)
+    if (!error)
+        error = hfi_sqlite_room(s, at.now, &at.line, lease, &at.room);
+    if (error)
         return error;
-    return busy(s, now, hfi_time_add(head.called_ns, HFI_SQLITE_GRACE) + 1, lease);
+    lease->tokens = 1;
+    if (at.room.ours) {
+        lease->verdict = HFI_ALREADY;
+        lease->token = (uint64_t)at.room.token;
+        return HF_OK;
+    }
+    at.turn.come = at.room.within;
+    if (!at.room.within)
+        error = hfi_sqlite_line_turn(s, at.now, lease, at.room.left, &at.turn);
+    if (error)
+        return error;
+    if (!at.turn.come)
+        return refuse(s, &at, lease);
+    lease->tokens = wanted;
+    return grant(s, &at, lease);
 }
 
 int hfi_sqlite_try(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_lease *lease = hfi_request_lease(request);
-    hfi_time now = hfi_sqlite_now();
-    uint32_t wanted = lease->tokens < 1                       ? 1
-                      : lease->tokens > HFI_SQLITE_TOKENS_MAX ? HFI_SQLITE_TOKENS_MAX
-                                                              : lease->tokens;
-    struct hfi_sqlite_holder holder;
-    uint64_t token;
-    int64_t used;
-    int error = hfi_sqlite_tokens(s, wanted, &token, &used);
-    int found = error ? error : hfi_sqlite_holder(s, lease->name, lease->name_len, &holder);
 
-    if (error || found < 0)
-        return found;
-    if (found && hfi_sqlite_holds(s, now, &holder)) {
-        if (!is_ours(s, &holder, lease))
-            return busy(s, now, holder.expires_ns, lease);
-        lease->verdict = HFI_ALREADY;
-        lease->token = (uint64_t)holder.token;
-        lease->tokens = 1;
-        return HF_OK;
-    }
-    if (found && !hfi_sqlite_alive(s, &holder.peer)) {
-        error = hfi_sqlite_bury(s, &holder.peer);
-        found = 0;
-    }
-    if (!error)
-        error = try_free(s, now, token, used, found > 0, lease);
-    if (!error && lease->verdict == HFI_GRANTED)
-        lease->tokens = wanted;
-    return error;
+    return try_hold(s, lease);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -154,51 +161,67 @@ int hfi_sqlite_try(struct hfi_sqlite *s, struct hfi_request *request)
  */
 
 /* Other processes that wait, and ours if it watches (core/request.h). */
-static int count_others(struct hfi_sqlite *s, struct hfi_lease *lease)
+static int count_others(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
+                        struct hfi_lease *lease)
 {
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKETS_OTHERS, "ti", lease->name,
-                                               (size_t)lease->name_len, s->client);
+    sqlite3_stmt *statement =
+        hfi_sqlite_query(s, HFI_SQL_TICKETS_OTHERS, "tiii", line->name, line->len,
+                         (int64_t)line->family, s->client, (int64_t)lease->kind);
     int row = hfi_sqlite_row(s, statement);
 
     if (row < 0)
         return row;
-    lease->others = (uint32_t)sqlite3_column_int64(statement, 0) +
-                    hfi_sqlite_wake_watches(s, lease->name, lease->name_len);
+    lease->others =
+        (uint32_t)sqlite3_column_int64(statement, 0) + hfi_sqlite_wake_watches(s, lease);
     return HF_OK;
+}
+
+static int release_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
+{
+    struct hfi_sqlite_line line =
+        hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
+    int changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", lease->name,
+                                                     (size_t)lease->name_len,
+                                                     (int64_t)hfi_sqlite_class_of(lease->kind),
+                                                     s->client, (int64_t)lease->owner));
+    int error;
+
+    if (changes <= 0)
+        return changes;
+    lease->verdict = HFI_RELEASED;
+    error = hfi_sqlite_line_call(s, hfi_sqlite_now(), &line, false);
+    return error ? error : count_others(s, &line, lease);
 }
 
 int hfi_sqlite_release(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_lease *lease = hfi_request_lease(request);
-    int changes = 0, error;
+    int error = HF_OK;
 
     lease->others = 0;
     lease->verdict = HFI_GONE;
-    if (s->client)
-        changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_RELEASE, "tii", lease->name,
-                                                     (size_t)lease->name_len, s->client,
-                                                     (int64_t)lease->owner));
-    if (changes <= 0)
-        return changes;
-    lease->verdict = HFI_RELEASED;
-    error = hfi_sqlite_line_call(s, hfi_sqlite_now(), lease->name, lease->name_len);
-    return error ? error : count_others(s, lease);
+    if (!s->client)
+        return HF_OK;
+    if (lease->kind == HFI_KIND_FAIR) /* its place in the line, too */
+        error = hfi_sqlite_line_leave(s, lease->name, lease->name_len, lease->kind, lease->owner);
+    return error ? error : release_hold(s, lease);
 }
 
 static int renew_one(struct hfi_sqlite *s, hfi_time now, struct hfi_renewal_item *item)
 {
     const struct hfi_lease *lease = item->lease;
+    int64_t class_ = (int64_t)hfi_sqlite_class_of(lease->kind);
     hfi_time expires = hfi_time_add(now, item->ttl_ms * HFI_MSEC);
     int kept;
 
     if (item->ttl_ms)
-        kept = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_RENEW, "tiiiii", lease->name,
-                                                  (size_t)lease->name_len, s->client,
+        kept = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_RENEW, "tiiiiii", lease->name,
+                                                  (size_t)lease->name_len, class_, s->client,
                                                   (int64_t)lease->owner, (int64_t)now,
                                                   (int64_t)expires, (int64_t)item->ttl_ms));
     else
-        kept = hfi_sqlite_row(s, hfi_sqlite_query(s, HFI_SQL_HOLD_LOOK, "tiii", lease->name,
-                                                  (size_t)lease->name_len, s->client,
+        kept = hfi_sqlite_row(s, hfi_sqlite_query(s, HFI_SQL_HOLD_LOOK, "tiiii", lease->name,
+                                                  (size_t)lease->name_len, class_, s->client,
                                                   (int64_t)lease->owner, (int64_t)now));
     item->kept = kept > 0;
     return kept < 0 ? kept : HF_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection to the file: what is checked before it is used, and how a new file is made.
+ * The connection to the file: what is checked before it is used, and how it is set up.
  *
  * A file that is not ours is left as it is, to the byte: its header is read through SQLite's own descriptor
  * (closing one of our own would drop the locks that other connections of this process have on the file)
@@ -68,11 +68,10 @@ static int check_header(struct hfi_sqlite *s)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Settings and schema
+ * Settings
  */
 
-/* The one number that a PRAGMA answers. */
-static int pragma_number(struct hfi_sqlite *s, const char *sql, int64_t *ret_number)
+int hfi_sqlite_number(struct hfi_sqlite *s, const char *sql, int64_t *ret_number)
 {
     sqlite3_stmt *statement = NULL;
     int code = SQLITE_OK, row = 0;
@@ -110,40 +109,6 @@ static int settle(struct hfi_sqlite *s)
     sqlite3_wal_hook(s->db, on_commit, s);
     return hfi_sqlite_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
                               "PRAGMA cache_size = -1024;");
-}
-
-static int version(struct hfi_sqlite *s, int64_t *ret_version)
-{
-    int error = pragma_number(s, "PRAGMA user_version", ret_version);
-
-    if (!error && *ret_version > HFI_SQLITE_SCHEMA_VERSION)
-        return hfi_sqlite_complain(s, HF_ERR_NEWER_STORE,
-                                   "%s was written by a newer Holdfast (its version is %lld, this "
-                                   "one knows %d): use that",
-                                   hfi_sqlite_shown(s->path), (long long)*ret_version,
-                                   HFI_SQLITE_SCHEMA_VERSION);
-    return error;
-}
-
-/* Others may be doing the same; the file is empty until one of us commits. */
-static int make_schema(struct hfi_sqlite *s)
-{
-    int64_t found = 0;
-    int error = hfi_sqlite_exec(s, "PRAGMA page_size = " HFI_SQLITE_TEXT(HFI_SQLITE_PAGE_SIZE));
-
-    if (!error)
-        error = hfi_sqlite_exec(s, "PRAGMA synchronous = FULL");
-    if (!error)
-        error = hfi_sqlite_exec(s, "BEGIN IMMEDIATE");
-    if (!error)
-        error = version(s, &found);
-    if (!error && found == 0)
-        error = hfi_sqlite_exec(s, HFI_SQLITE_SCHEMA);
-    if (!error)
-        error = hfi_sqlite_exec(s, "COMMIT");
-    if (!error)
-        error = hfi_sqlite_exec(s, "PRAGMA synchronous = NORMAL");
-    return error;
 }
 
 static int use_wal(struct hfi_sqlite *s)
@@ -200,9 +165,9 @@ static int set_up(struct hfi_sqlite *s)
     int error = settle(s);
 
     if (!error)
-        error = version(s, &found);
-    if (!error && found == 0)
-        error = make_schema(s);
+        error = hfi_sqlite_version(s, &found);
+    if (!error && found != HFI_SQLITE_SCHEMA_VERSION)
+        error = hfi_sqlite_make_schema(s);
     if (!error)
         error = use_wal(s);
     if (!error)

@@ -89,14 +89,26 @@ static int read_crowd(struct hfi_sqlite *s, struct crowd *crowd)
  * LIST, INSPECT
  */
 
-/* Two queries that are sorted by name, read side by side. */
+/* Three queries that are sorted by name and family, read side by side. */
+enum { HOLDS, TALLIES, WAITERS, STREAMS };
+
+struct stream {
+    sqlite3_stmt *statement;
+    int row; /* 1: at a row; 0: at the end */
+};
+
+struct key {
+    char name[HF_NAME_MAX + 1];
+    size_t len;
+    int family;
+};
+
 struct looking {
     struct hfi_sqlite *s;
     hfi_time now;
     struct crowd crowd;
-    sqlite3_stmt *holds, *waiters;
-    int hold, waiter; /* 1: at a row; 0: at the end */
-    bool each;        /* waiters one by one */
+    struct stream stream[STREAMS];
+    bool each; /* waiters one by one */
     struct hf_list *list;
 };
 
@@ -105,127 +117,217 @@ static int64_t milliseconds(hfi_time from, hfi_time until)
     return (int64_t)(hfi_time_until(from, until) / HFI_MSEC);
 }
 
-/* The name that comes first, of both; false: too long to be one of ours. */
-static bool next_name(const struct looking *at, char *name, size_t *ret_len)
+static int step(const struct looking *at, struct stream *stream)
 {
-    size_t hold_len = 0, waiter_len = 0;
-    const char *hold = at->hold ? hfi_sqlite_text(at->holds, 0, &hold_len) : "";
-    const char *waiter = at->waiter ? hfi_sqlite_text(at->waiters, 0, &waiter_len) : "";
-    int order = memcmp(hold, waiter, hold_len < waiter_len ? hold_len : waiter_len);
-    bool hold_first = order ? order < 0 : hold_len <= waiter_len;
+    stream->row = hfi_sqlite_row(at->s, stream->statement);
+    return stream->row < 0 ? stream->row : HF_OK;
+}
 
-    if (at->hold && (hold_first || !at->waiter)) {
-        waiter = hold;
-        waiter_len = hold_len;
-    }
-    *ret_len = waiter_len;
-    if (waiter_len > HF_NAME_MAX)
+/* Where the row that the stream is at stands to the key: below 0, 0, above. */
+static int compare(const struct stream *stream, const struct key *key)
+{
+    size_t len;
+    const char *text = hfi_sqlite_text(stream->statement, 0, &len);
+    int order = memcmp(text, key->name, len < key->len ? len : key->len);
+
+    if (!order)
+        order = (len > key->len) - (len < key->len);
+    return order ? order : sqlite3_column_int(stream->statement, 1) - key->family;
+}
+
+/* False: too long to be one of ours. */
+static bool take_key(const struct stream *stream, struct key *key)
+{
+    size_t len;
+    const char *text = hfi_sqlite_text(stream->statement, 0, &len);
+
+    if (len > HF_NAME_MAX)
         return false;
-    memcpy(name, waiter, waiter_len);
+    memcpy(key->name, text, len);
+    key->name[len] = '\0';
+    key->len = len;
+    key->family = sqlite3_column_int(stream->statement, 1);
     return true;
 }
 
-static bool is_at(sqlite3_stmt *statement, int row, const char *name, size_t len)
+/* The key that comes first: 1, 0 at the end, or an error. */
+static int next_key(const struct looking *at, struct key *key)
 {
-    size_t count;
-    const char *text = row > 0 ? hfi_sqlite_text(statement, 0, &count) : NULL;
+    bool any = false, ok = true;
 
-    return text && count == len && memcmp(text, name, len) == 0;
+    for (int i = 0; i < STREAMS && ok; i++) {
+        if (at->stream[i].row <= 0 || (any && compare(&at->stream[i], key) >= 0))
+            continue;
+        ok = take_key(&at->stream[i], key);
+        any = true;
+    }
+    return ok ? any
+              : hfi_sqlite_complain(at->s, HF_ERR_NOT_A_STORE,
+                                    "%s is damaged (a name is too long): stop its users and "
+                                    "remove it",
+                                    hfi_sqlite_shown(at->s->path));
 }
 
-/* Reads the hold that we are at into the lock, if it holds. */
-static void read_hold(const struct looking *at, struct hfi_list_lock *lock)
+static bool is_at(const struct stream *stream, const struct key *key)
 {
-    sqlite3_stmt *row = at->holds;
-    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(row, 1));
-    hfi_time expires = (hfi_time)sqlite3_column_int64(row, 4);
-    struct hf_holder *holder = &lock->holder;
+    return stream->row > 0 && compare(stream, key) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What is in a row
+ */
+
+static const char *kind_name(int kind)
+{
+    static const char *const NAMES[HFI_KIND_COUNT] = {
+        [HFI_KIND_MUTEX] = "mutex",     [HFI_KIND_SPIN] = "mutex",
+        [HFI_KIND_FENCED] = "mutex",    [HFI_KIND_FAIR] = "fair",
+        [HFI_KIND_WRITE] = "write",     [HFI_KIND_READ] = "read",
+        [HFI_KIND_PERMITS] = "permits", [HFI_KIND_SEMAPHORE] = "semaphore",
+        [HFI_KIND_LATCH] = "latch",
+    };
+
+    return kind >= 0 && kind < HFI_KIND_COUNT ? NAMES[kind] : "";
+}
+
+static void describe_holder(const struct looking *at, const struct person *person,
+                            struct hf_holder *holder)
+{
+    sqlite3_stmt *row = at->stream[HOLDS].statement;
     const char *label;
     size_t len;
 
-    if (!person || !person->alive || expires <= at->now)
-        return;
-    lock->state = HFI_LOCK_HELD;
     *holder = person->holder;
     snprintf(holder->owner, sizeof holder->owner, "%.*s:%llu", HFI_SQLITE_UUID,
-             person->holder.owner, (unsigned long long)sqlite3_column_int64(row, 2));
-    holder->token = (uint64_t)sqlite3_column_int64(row, 3);
-    holder->remaining_ms = milliseconds(at->now, expires);
-    holder->age_ms = milliseconds((hfi_time)sqlite3_column_int64(row, 5), at->now);
+             person->holder.owner, (unsigned long long)sqlite3_column_int64(row, 3));
+    holder->token = (uint64_t)sqlite3_column_int64(row, 6);
+    holder->remaining_ms = milliseconds(at->now, (hfi_time)sqlite3_column_int64(row, 7));
+    holder->age_ms = milliseconds((hfi_time)sqlite3_column_int64(row, 8), at->now);
     holder->count = 1;
-    label = hfi_sqlite_text(row, 6, &len);
+    label = hfi_sqlite_text(row, 9, &len);
     hfi_holder_text(holder->label, sizeof holder->label, label, len);
+}
+
+/* Reads the hold that we are at into the lock, if it holds. What the owner of a write hold reads beside it is
+ * not another holder's. */
+static int read_hold(const struct looking *at, struct hfi_list_lock *lock, int64_t *taken)
+{
+    sqlite3_stmt *row = at->stream[HOLDS].statement;
+    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(row, 2));
+    struct hf_holder reader, *holder = &lock->holder;
+
+    if (!person || !person->alive || (hfi_time)sqlite3_column_int64(row, 7) <= at->now)
+        return HF_OK;
+    *taken += sqlite3_column_int64(row, 5);
+    if (lock->state == HFI_LOCK_HELD) {
+        describe_holder(at, person, &reader);
+        if (strcmp(lock->kind, "write") == 0 && strcmp(reader.owner, lock->holder.owner) == 0)
+            return HF_OK;
+        holder = hfi_list_add_holder(lock);
+        if (!holder)
+            return hfi_sqlite_complain(at->s, HF_ERR_NO_MEMORY, "out of memory");
+    } else {
+        lock->kind = kind_name(sqlite3_column_int(row, 4));
+        lock->state = HFI_LOCK_HELD;
+    }
+    describe_holder(at, person, holder);
+    lock->holders++;
+    return HF_OK;
+}
+
+/* A number of permits, of a semaphore or of a latch, unless its time is over. */
+static bool read_tally(const struct looking *at, struct hfi_list_lock *lock, int64_t taken)
+{
+    static const uint8_t KINDS[] = { HFI_KIND_MUTEX, HFI_KIND_PERMITS, HFI_KIND_SEMAPHORE,
+                                     HFI_KIND_LATCH };
+    sqlite3_stmt *row = at->stream[TALLIES].statement;
+    int64_t ttl = sqlite3_column_int64(row, 3);
+
+    if (ttl && (int64_t)at->now - sqlite3_column_int64(row, 4) >= ttl * (int64_t)HFI_MSEC)
+        return false;
+    lock->available = sqlite3_column_int64(row, 2) - taken;
+    lock->kind = kind_name(KINDS[sqlite3_column_int(row, 1) & 3]);
+    return true;
 }
 
 static int read_waiter(const struct looking *at, struct hfi_list_lock *lock)
 {
-    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(at->waiters, 1));
+    sqlite3_stmt *row = at->stream[WAITERS].statement;
+    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(row, 2));
     struct hf_holder *waiter;
 
     if (!person || !person->alive)
         return HF_OK;
     lock->waiters++;
+    if (!lock->kind[0])
+        lock->kind = kind_name(sqlite3_column_int(row, 5));
     if (!at->each)
         return HF_OK;
     waiter = hfi_list_add_waiter(lock);
     if (!waiter)
         return hfi_sqlite_complain(at->s, HF_ERR_NO_MEMORY, "out of memory");
     *waiter = person->holder;
-    waiter->age_ms = milliseconds((hfi_time)sqlite3_column_int64(at->waiters, 2), at->now);
-    waiter->count = sqlite3_column_int64(at->waiters, 3);
+    waiter->age_ms = milliseconds((hfi_time)sqlite3_column_int64(row, 3), at->now);
+    waiter->count = sqlite3_column_int64(row, 4);
     return HF_OK;
 }
 
-/* Passes all rows of one name, and puts them into the list if anybody is there. */
-static int look_at_name(struct looking *at, const char *name, size_t len, bool wanted)
+/* Reads all rows of one key; without a lock, passes them. False in *ret_there: nobody and nothing is there. */
+static int read_rows(struct looking *at, const struct key *key, struct hfi_list_lock *lock,
+                     bool *ret_there)
 {
-    struct hfi_list_lock unseen = { .waiters = 0 };
-    struct hfi_list_lock *lock = &unseen;
+    int64_t taken = 0;
     int error = HF_OK;
 
-    if (wanted)
-        lock = hfi_list_add(at->list, name, len);
-    if (!lock)
-        return hfi_sqlite_complain(at->s, HF_ERR_NO_MEMORY, "out of memory");
-    lock->state = HFI_LOCK_FREE;
-    if (is_at(at->holds, at->hold, name, len)) {
-        if (wanted)
-            read_hold(at, lock);
-        at->hold = hfi_sqlite_row(at->s, at->holds);
+    *ret_there = false;
+    for (int i = 0; i < STREAMS; i++) {
+        while (!error && is_at(&at->stream[i], key)) {
+            if (lock && i == HOLDS)
+                error = read_hold(at, lock, &taken);
+            else if (lock && i == TALLIES)
+                *ret_there |= read_tally(at, lock, taken);
+            else if (lock)
+                error = read_waiter(at, lock);
+            if (!error)
+                error = step(at, &at->stream[i]);
+        }
     }
-    while (!error && is_at(at->waiters, at->waiter, name, len)) {
-        if (wanted)
-            error = read_waiter(at, lock);
-        at->waiter = hfi_sqlite_row(at->s, at->waiters);
+    *ret_there |= lock && (lock->state == HFI_LOCK_HELD || lock->waiters > 0);
+    return error;
+}
+
+static int look_at_key(struct looking *at, const struct key *key, bool wanted)
+{
+    struct hfi_list_lock *lock = NULL;
+    bool there;
+    int error;
+
+    if (wanted) {
+        lock = hfi_list_add(at->list, key->name, key->len);
+        if (!lock)
+            return hfi_sqlite_complain(at->s, HF_ERR_NO_MEMORY, "out of memory");
+        lock->state = HFI_LOCK_FREE;
     }
-    if (wanted && lock->state == HFI_LOCK_FREE && lock->waiters == 0) {
-        free(lock->name); /* nobody: take it out again */
+    error = read_rows(at, key, lock, &there);
+    if (lock && !there) { /* take it out again */
+        free(lock->name);
+        free(lock->other);
         free(lock->waiter);
         at->list->count--;
     }
-    return error ? error : at->hold < 0 ? at->hold : at->waiter < 0 ? at->waiter : HF_OK;
+    return error;
 }
 
 static int look_at_all(struct looking *at, const char *pattern)
 {
-    char name[HF_NAME_MAX + 1];
-    size_t len;
-    int error = HF_OK;
+    struct key key;
+    int found = 0, error = HF_OK;
 
-    at->hold = hfi_sqlite_row(at->s, at->holds);
-    at->waiter = at->hold < 0 ? at->hold : hfi_sqlite_row(at->s, at->waiters);
-    if (at->waiter < 0)
-        return at->waiter;
-    while (!error && (at->hold || at->waiter)) {
-        if (!next_name(at, name, &len))
-            return hfi_sqlite_complain(at->s, HF_ERR_NOT_A_STORE,
-                                       "%s is damaged (a name is too long): stop its users and "
-                                       "remove it",
-                                       hfi_sqlite_shown(at->s->path));
-        name[len] = '\0';
-        error = look_at_name(at, name, len, !pattern || hfi_glob_match(pattern, name));
-    }
-    return error;
+    for (int i = 0; i < STREAMS && !error; i++)
+        error = step(at, &at->stream[i]);
+    while (!error && (found = next_key(at, &key)) > 0)
+        error = look_at_key(at, &key, !pattern || hfi_glob_match(pattern, key.name));
+    return error ? error : found;
 }
 
 int hfi_sqlite_list(struct hfi_sqlite *s, struct hfi_request *request)
@@ -235,8 +337,9 @@ int hfi_sqlite_list(struct hfi_sqlite *s, struct hfi_request *request)
     int error = read_crowd(s, &at.crowd);
 
     if (!error) {
-        at.holds = hfi_sqlite_query(s, HFI_SQL_LIST_HOLDS, "");
-        at.waiters = hfi_sqlite_query(s, HFI_SQL_LIST_WAITERS, "");
+        at.stream[HOLDS].statement = hfi_sqlite_query(s, HFI_SQL_LIST_HOLDS, "");
+        at.stream[TALLIES].statement = hfi_sqlite_query(s, HFI_SQL_LIST_TALLIES, "");
+        at.stream[WAITERS].statement = hfi_sqlite_query(s, HFI_SQL_LIST_WAITERS, "");
         error = look_at_all(&at, query->text);
     }
     free(at.crowd.person);
@@ -252,8 +355,12 @@ int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request)
     int error = read_crowd(s, &at.crowd);
 
     if (!error) {
-        at.holds = hfi_sqlite_query(s, HFI_SQL_SHOW_HOLDS, "t", query->text, len);
-        at.waiters = hfi_sqlite_query(s, HFI_SQL_SHOW_WAITERS, "t", query->text, len);
+        at.stream[HOLDS].statement =
+            hfi_sqlite_query(s, HFI_SQL_SHOW_HOLDS, "t", query->text, len);
+        at.stream[TALLIES].statement =
+            hfi_sqlite_query(s, HFI_SQL_SHOW_TALLIES, "t", query->text, len);
+        at.stream[WAITERS].statement =
+            hfi_sqlite_query(s, HFI_SQL_SHOW_WAITERS, "t", query->text, len);
         error = look_at_all(&at, NULL);
     }
     free(at.crowd.person);
@@ -267,35 +374,85 @@ int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request)
  * BREAK, CHECK
  */
 
+/* The hold of the line that is this owner's: 1, 0 or an error. Of the others, the first
+ * that still holds is written to `other`, if that is empty. */
+static int find_owner(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, const char *owner,
+                      struct hfi_sqlite_holder *ret_holder, char *other)
+{
+    sqlite3_stmt *statement = hfi_sqlite_holders(s, line);
+    hfi_time now = hfi_sqlite_now();
+    char text[HF_OWNER_MAX + 1];
+    int row;
+
+    while ((row = hfi_sqlite_holder_next(s, statement, ret_holder)) > 0) {
+        snprintf(text, sizeof text, "%s:%llu", ret_holder->peer.uuid,
+                 (unsigned long long)ret_holder->owner);
+        if (strcmp(text, owner) == 0) {
+            sqlite3_reset(statement);
+            return 1;
+        }
+        if (!other[0] && hfi_sqlite_holds(s, now, ret_holder))
+            memcpy(other, text, sizeof text);
+    }
+    return row;
+}
+
+static int drop_hold(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
+                     const struct hfi_sqlite_holder *holder)
+{
+    int changes =
+        hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", line->name, line->len,
+                                           (int64_t)holder->class_, holder->peer.client,
+                                           holder->owner));
+
+    return changes < 0 ? changes : HF_OK;
+}
+
+/* All that this owner has of the line: who writes may also read. 1, 0 or an error. */
+static int break_line(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, const char *owner,
+                      char *other)
+{
+    struct hfi_sqlite_holder holder;
+    int found, changes, broken = 0;
+
+    while ((found = find_owner(s, line, owner, &holder, other)) > 0) {
+        found = drop_hold(s, line, &holder);
+        if (found < 0)
+            return found;
+        if (broken++)
+            continue;
+        changes =
+            hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_CLIENT_BREAK, "i", holder.peer.client));
+        if (changes < 0)
+            return changes;
+        if (holder.peer.here)
+            hfi_sqlite_errand(s, holder.peer.uuid, false);
+    }
+    if (found == 0 && broken)
+        found = hfi_sqlite_line_call(s, hfi_sqlite_now(), line, false);
+    return found < 0 ? found : broken > 0;
+}
+
 int hfi_sqlite_break(struct hfi_sqlite *s, struct hfi_request *request)
 {
     const struct hfi_query *query = hfi_request_query(request);
-    size_t len = strlen(query->text);
-    hfi_time now = hfi_sqlite_now();
-    struct hfi_sqlite_holder holder;
-    char owner[HF_OWNER_MAX + 1];
-    int found = hfi_sqlite_holder(s, query->text, len, &holder);
-    int error;
+    struct hfi_sqlite_line line = { .name = query->text, .len = strlen(query->text) };
+    char other[HF_OWNER_MAX + 1] = "";
+    int locks, permits = 0;
 
-    if (found < 0)
-        return found;
-    snprintf(owner, sizeof owner, "%s:%llu", found ? holder.peer.uuid : "",
-             found ? (unsigned long long)holder.owner : 0ULL);
-    if (!found || strcmp(owner, query->owner) != 0) {
-        if (found && hfi_sqlite_holds(s, now, &holder))
-            return hfi_sqlite_complain(s, HF_ERR_CHANGED, "%.200s is held by %s now", query->text,
-                                       owner);
-        return hfi_sqlite_complain(s, HF_ERR_NOT_FOUND, "nobody holds %.200s", query->text);
-    }
-    error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "t", query->text, len));
-    if (error >= 0)
-        error =
-            hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_CLIENT_BREAK, "i", holder.peer.client));
-    if (error < 0)
-        return error;
-    if (holder.peer.here)
-        hfi_sqlite_errand(s, holder.peer.uuid, false);
-    return hfi_sqlite_line_call(s, now, query->text, len);
+    line.family = HFI_SQLITE_LOCKS;
+    locks = break_line(s, &line, query->owner, other);
+    line.family = HFI_SQLITE_PERMITS;
+    if (locks >= 0)
+        permits = break_line(s, &line, query->owner, other);
+    if (locks < 0 || permits < 0)
+        return locks < 0 ? locks : permits;
+    if (locks || permits)
+        return HF_OK;
+    if (other[0])
+        return hfi_sqlite_complain(s, HF_ERR_CHANGED, "%.200s is held by %s now", query->text,
+                                   other);
+    return hfi_sqlite_complain(s, HF_ERR_NOT_FOUND, "nobody holds %.200s", query->text);
 }
 
 int hfi_sqlite_check(struct hfi_sqlite *s, struct hfi_request *request)

@@ -4,20 +4,48 @@
  *
  *   meta    one row: the boot that the rows belong to, the durable epoch, the tokens drawn in it
  *   client  one row a store instance that has held or waited; alive as long as its file is locked (client.c)
- *   hold    one row a lock that is held; threads counts those of the same client that wait for it, who need
- *           no ticket, since threads_ns
- *   waiter  one row a client that waits for a name, in the order of `ticket`; called_ns is when it was first
- *           seen to be its turn
+ *   hold    one row a hold; class says whether it leaves room for others (kind.h), permits how many it has;
+ *           threads counts those of the same client that wait for it, who need no ticket, since threads_ns
+ *   waiter  one row a client that waits for a name in a kind, or (fair) an owner of it, in the order of
+ *           `ticket`; units is how much of the name it wants (room.c), called_ns when it was first seen to be
+ *           its turn
+ *   tally   one row a number that is kept under a name: of permits, of a semaphore, of a latch; or a stamp
+ *   done    one row a change of a number that was made, by the number that its client gave it: made again, it
+ *           is not made again
  *
- * Times are CLOCK_BOOTTIME in nanoseconds, and mean something only in the boot of the row's client.
+ * Times are CLOCK_BOOTTIME in nanoseconds, and mean something only in the boot of the row's client, or, in a
+ * tally, of meta; tally.made_ms is the wall clock, by which made_ns is set again in the next boot.
  */
 #ifndef HFI_STORE_SQLITE_SQL_H
 #define HFI_STORE_SQLITE_SQL_H
 
 #define HFI_SQLITE_APPLICATION    0x48464c4b /* "HFLK" */
-#define HFI_SQLITE_SCHEMA_VERSION 1
+#define HFI_SQLITE_SCHEMA_VERSION 2
 #define HFI_SQLITE_TEXT_OF(x)     #x
 #define HFI_SQLITE_TEXT(x)        HFI_SQLITE_TEXT_OF(x)
+
+/* What version 1 did not have as it is now. Columns have other names where programs of that version, which
+ * may have the file open, would not do the right thing: they fail. */
+#define HFI_SQLITE_SCHEMA_2                                                                        \
+    "CREATE TABLE hold (name TEXT NOT NULL, class INTEGER NOT NULL, client INTEGER NOT NULL,"      \
+    " owner INTEGER NOT NULL, kind INTEGER NOT NULL, permits INTEGER NOT NULL,"                    \
+    " token INTEGER NOT NULL, until_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL,"               \
+    " ttl_ms INTEGER NOT NULL, label TEXT, threads INTEGER NOT NULL DEFAULT 0,"                    \
+    " threads_ns INTEGER NOT NULL DEFAULT 0,"                                                      \
+    " PRIMARY KEY (name, class, client, owner)) WITHOUT ROWID;"                                    \
+    "CREATE TABLE waiter (ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"           \
+    " family INTEGER NOT NULL, client INTEGER NOT NULL, kind INTEGER NOT NULL,"                    \
+    " owner INTEGER NOT NULL, units INTEGER NOT NULL, from_ns INTEGER NOT NULL,"                   \
+    " called_ns INTEGER NOT NULL DEFAULT 0, threads INTEGER NOT NULL DEFAULT 1,"                   \
+    " UNIQUE (client, name, kind, owner));"                                                        \
+    "CREATE INDEX waiter_line ON waiter (name, family, ticket, client, kind);"                     \
+    "CREATE TABLE tally (name TEXT NOT NULL, family INTEGER NOT NULL, number INTEGER NOT NULL,"    \
+    " ttl_ms INTEGER NOT NULL, made_ns INTEGER NOT NULL, made_ms INTEGER NOT NULL,"                \
+    " PRIMARY KEY (name, family)) WITHOUT ROWID;"                                                  \
+    "CREATE TABLE done (client INTEGER NOT NULL, serial INTEGER NOT NULL,"                         \
+    " number INTEGER NOT NULL, until_ns INTEGER NOT NULL,"                                         \
+    " PRIMARY KEY (client, serial)) WITHOUT ROWID;"                                                \
+    "PRAGMA user_version = " HFI_SQLITE_TEXT(HFI_SQLITE_SCHEMA_VERSION) ";"
 
 /* Small pages: a grant writes two of them to the log. */
 #define HFI_SQLITE_SCHEMA                                                                          \
@@ -27,29 +55,43 @@
     "CREATE TABLE client (id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,"        \
     " boot TEXT NOT NULL, host TEXT NOT NULL, user TEXT NOT NULL, program TEXT NOT NULL,"          \
     " pid INTEGER NOT NULL, broken INTEGER NOT NULL DEFAULT 0, started TEXT NOT NULL);"            \
-    "CREATE TABLE hold (name TEXT PRIMARY KEY, client INTEGER NOT NULL, owner INTEGER NOT NULL,"   \
-    " token INTEGER NOT NULL, expires_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL,"             \
-    " ttl_ms INTEGER NOT NULL, label TEXT, threads INTEGER NOT NULL DEFAULT 0,"                    \
-    " threads_ns INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                       \
-    "CREATE TABLE waiter (ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"           \
-    " client INTEGER NOT NULL, since_ns INTEGER NOT NULL, called_ns INTEGER NOT NULL DEFAULT 0,"   \
-    " threads INTEGER NOT NULL DEFAULT 1, UNIQUE (client, name));"                                 \
-    "CREATE INDEX waiter_line ON waiter (name, ticket, client);"                                   \
-    "PRAGMA application_id = " HFI_SQLITE_TEXT(                                                    \
-        HFI_SQLITE_APPLICATION) ";"                                                                \
-                                "PRAGMA user_version = " HFI_SQLITE_TEXT(                          \
-                                    HFI_SQLITE_SCHEMA_VERSION) ";"
+    "PRAGMA application_id = " HFI_SQLITE_TEXT(HFI_SQLITE_APPLICATION) ";" HFI_SQLITE_SCHEMA_2
+
+/* From version 1, which had mutexes alone: all its holds are of class 0 and kind 0, and all its waiters want
+ * everything. */
+#define HFI_SQLITE_SCHEMA_FROM_1                                                                   \
+    "DROP INDEX waiter_line;"                                                                      \
+    "ALTER TABLE hold RENAME TO hold_1;"                                                           \
+    "ALTER TABLE waiter RENAME TO waiter_1;" HFI_SQLITE_SCHEMA_2                                   \
+    "INSERT INTO hold (name, class, client, owner, kind, permits, token, until_ns, since_ns,"      \
+    " ttl_ms, label, threads, threads_ns) SELECT name, 0, client, owner, 0, 0, token,"             \
+    " expires_ns, since_ns, ttl_ms, label, threads, threads_ns FROM hold_1;"                       \
+    "INSERT INTO waiter (ticket, name, family, client, kind, owner, units, from_ns, called_ns,"    \
+    " threads) SELECT ticket, name, 0, client, 0, 0, 1 << 40, since_ns, called_ns, threads"        \
+    " FROM waiter_1;"                                                                              \
+    "DROP TABLE hold_1;"                                                                           \
+    "DROP TABLE waiter_1;"
 
 #define HFI_SQLITE_TICKET                                                                          \
-    "SELECT w.ticket, w.client, w.called_ns, c.uuid, c.boot FROM waiter w"                         \
-    " LEFT JOIN client c ON c.id = w.client WHERE w.name = ?1 "
+    "SELECT w.ticket, w.client, w.kind, w.owner, w.units, w.called_ns, c.uuid, c.boot"             \
+    " FROM waiter w LEFT JOIN client c ON c.id = w.client WHERE w.name = ?1 AND w.family = ?2 "
+
+#define HFI_SQLITE_MINE "client = ?1 AND name = ?2 AND kind = ?3 AND owner = ?4"
+
+#define HFI_SQLITE_HOLD_KEY "name = ?1 AND class = ?2 AND client = ?3 AND owner = ?4"
 
 /* First come those who need not ask the store: it is theirs already. */
 #define HFI_SQLITE_WAITERS(of_waiter, of_hold)                                                     \
-    "SELECT name, client, since_ns, threads, ticket AS place FROM waiter" of_waiter                \
-    " UNION ALL SELECT name, client, threads_ns, threads, 0 FROM hold"                             \
+    "SELECT name, family, client, from_ns, threads, kind, ticket AS place FROM waiter" of_waiter   \
+    " UNION ALL SELECT name, class = 2, client, threads_ns, threads, kind, 0 FROM hold"            \
     " WHERE threads > 0" of_hold " AND NOT EXISTS (SELECT 1 FROM waiter w"                         \
-    " WHERE w.client = hold.client AND w.name = hold.name)"
+    " WHERE w.client = hold.client AND w.name = hold.name AND w.kind = hold.kind)"
+
+#define HFI_SQLITE_HOLDS                                                                           \
+    "SELECT name, class = 2, client, owner, kind, permits, token, until_ns, since_ns, label"       \
+    " FROM hold"
+
+#define HFI_SQLITE_TALLIES "SELECT name, family, number, ttl_ms, made_ns FROM tally WHERE family < 4"
 
 #define HFI_SQLITE_STATEMENTS(X)                                                                   \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -71,45 +113,46 @@
     X(CLIENTS_OLD, "DELETE FROM client WHERE boot <> ?1")                                          \
     X(HOLDS_ORPHAN, "DELETE FROM hold WHERE client NOT IN (SELECT id FROM client)")                \
     X(WAITERS_ORPHAN, "DELETE FROM waiter WHERE client NOT IN (SELECT id FROM client)")            \
-    X(HOLD, "SELECT h.client, h.owner, h.token, h.expires_ns, c.uuid, c.boot FROM hold h"          \
-            " LEFT JOIN client c ON c.id = h.client WHERE h.name = ?1")                            \
-    X(HOLD_PUT, "INSERT OR REPLACE INTO hold"                                                      \
-                " (name, client, owner, token, expires_ns, since_ns, ttl_ms, label)"               \
-                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                        \
-    X(HOLD_DROP, "DELETE FROM hold WHERE name = ?1")                                               \
-    X(HOLD_RELEASE, "DELETE FROM hold WHERE name = ?1 AND client = ?2 AND owner = ?3")             \
-    X(HOLD_RENEW, "UPDATE hold SET expires_ns = ?5, ttl_ms = ?6"                                   \
-                  " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"            \
-                  " AND EXISTS (SELECT 1 FROM client WHERE id = ?2)")                              \
-    X(HOLD_LOOK, "SELECT 1 FROM hold"                                                              \
-                 " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"             \
-                 " AND EXISTS (SELECT 1 FROM client WHERE id = ?2)")                               \
-    X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?5, since_ns = ?6, label = ?7, threads = ?9,"        \
-                     " threads_ns = ?10"                                                           \
-                     " WHERE name = ?1 AND client = ?2 AND owner = ?3 AND expires_ns > ?4"         \
-                     " AND (token <> ?5 OR label IS NOT ?7 OR abs(since_ns - ?6) > ?8"             \
-                     " OR threads <> ?9)")                                                         \
+    X(DONE_ORPHAN, "DELETE FROM done WHERE client NOT IN (SELECT id FROM client)")                 \
+    X(HOLDS, "SELECT h.client, h.owner, h.token, h.until_ns, h.class, h.kind, c.uuid, c.boot"      \
+             " FROM hold h LEFT JOIN client c ON c.id = h.client"                                  \
+             " WHERE h.name = ?1 AND h.class >= ?2 AND h.class <= ?3 ORDER BY h.class")            \
+    X(HOLD_PUT, "INSERT OR REPLACE INTO hold (name, class, client, owner, kind, permits, token,"   \
+                " until_ns, since_ns, ttl_ms, label)"                                              \
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                          \
+    X(HOLD_DROP, "DELETE FROM hold WHERE " HFI_SQLITE_HOLD_KEY)                                    \
+    X(HOLD_RENEW, "UPDATE hold SET until_ns = ?6, ttl_ms = ?7 WHERE " HFI_SQLITE_HOLD_KEY          \
+                  " AND until_ns > ?5 AND EXISTS (SELECT 1 FROM client WHERE id = ?3)")            \
+    X(HOLD_LOOK, "SELECT 1 FROM hold WHERE " HFI_SQLITE_HOLD_KEY                                   \
+                 " AND until_ns > ?5 AND EXISTS (SELECT 1 FROM client WHERE id = ?3)")             \
+    X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?6, since_ns = ?7, label = ?8, threads = ?10,"       \
+                     " threads_ns = ?11 WHERE " HFI_SQLITE_HOLD_KEY " AND until_ns > ?5"           \
+                     " AND (token <> ?6 OR label IS NOT ?8 OR abs(since_ns - ?7) > ?9"             \
+                     " OR threads <> ?10)")                                                        \
     X(HOLDS_OF, "SELECT name FROM hold WHERE client = ?1 AND name > ?2 ORDER BY name LIMIT 1")     \
+    X(HOLDS_GIVE, "DELETE FROM hold WHERE name = ?1 AND client = ?2")                              \
     X(HOLDS_FORGET, "DELETE FROM hold WHERE client = ?1")                                          \
-    X(TICKET_FIRST, HFI_SQLITE_TICKET "ORDER BY w.ticket LIMIT 1")                                 \
-    X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?2 ORDER BY w.ticket DESC LIMIT 1")         \
-    X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?2 ORDER BY w.ticket LIMIT 1")               \
-    X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE client = ?1 AND name = ?2")         \
-    X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (name, client, since_ns) VALUES (?1, ?2, ?3)")     \
+    X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?3 ORDER BY w.ticket DESC LIMIT 1")         \
+    X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?3 ORDER BY w.ticket LIMIT 1")               \
+    X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE)                  \
+    X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (client, name, kind, owner, family, units,"        \
+                  " from_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                 \
     X(TICKET_CALL, "UPDATE waiter SET called_ns = ?2 WHERE ticket = ?1")                           \
     X(TICKET_DROP, "DELETE FROM waiter WHERE ticket = ?1")                                         \
-    X(TICKET_ANNOUNCE, "UPDATE waiter SET threads = ?3"                                            \
-                       " WHERE client = ?1 AND name = ?2 AND threads <> ?3")                       \
-    X(TICKETS_OF, "SELECT name, ticket FROM waiter WHERE client = ?1 AND name > ?2"                \
+    X(TICKET_ANNOUNCE, "UPDATE waiter SET threads = ?5 WHERE " HFI_SQLITE_MINE                     \
+                       " AND threads <> ?5")                                                       \
+    X(TICKETS_OF, "SELECT name, family, ticket FROM waiter WHERE client = ?1"                      \
                   " ORDER BY name LIMIT 1")                                                        \
     X(TICKETS_FORGET, "DELETE FROM waiter WHERE client = ?1")                                      \
-    X(TICKETS_OTHERS, "SELECT count(*) FROM waiter WHERE name = ?1 AND client <> ?2")              \
-    X(LIST_HOLDS, "SELECT name, client, owner, token, expires_ns, since_ns, label FROM hold"       \
-                  " ORDER BY name")                                                                \
-    X(LIST_WAITERS, HFI_SQLITE_WAITERS("", "") " ORDER BY name, place")                            \
-    X(SHOW_HOLDS, "SELECT name, client, owner, token, expires_ns, since_ns, label FROM hold"       \
-                  " WHERE name = ?1")                                                              \
-    X(SHOW_WAITERS, HFI_SQLITE_WAITERS(" WHERE name = ?1", " AND name = ?1") " ORDER BY place")
+    X(TICKETS_OTHERS, "SELECT count(*) FROM waiter WHERE name = ?1 AND family = ?2"                \
+                      " AND NOT (client = ?3 AND kind = ?4)")                                      \
+    X(LIST_HOLDS, HFI_SQLITE_HOLDS " ORDER BY name, class, since_ns")                              \
+    X(LIST_TALLIES, HFI_SQLITE_TALLIES " ORDER BY name, family")                                   \
+    X(LIST_WAITERS, HFI_SQLITE_WAITERS("", "") " ORDER BY name, family, place")                    \
+    X(SHOW_HOLDS, HFI_SQLITE_HOLDS " WHERE name = ?1 ORDER BY class, since_ns")                    \
+    X(SHOW_TALLIES, HFI_SQLITE_TALLIES " AND name = ?1 ORDER BY family")                           \
+    X(SHOW_WAITERS, HFI_SQLITE_WAITERS(" WHERE name = ?1", " AND name = ?1")                       \
+                        " ORDER BY family, place")
 
 enum hfi_sqlite_sql {
 #define HFI_X(name, text) HFI_SQL_##name,

@@ -4,12 +4,14 @@
  *
  *   store.c    the class: opens, dispatches requests, finishes them
  *   file.c     the file and those beside it: making it, noticing that it was taken away
- *   open.c     makes a connection to it: checks, settings, schema
+ *   open.c     makes a connection to it: checks, settings
+ *   schema.c   its tables, in a new file and in one of an older version
  *   db.c       statements and transactions; what an error of SQLite means
  *   epoch.c    the boot's id, the durable epoch of tokens
  *   client.c   our row; burying the dead
  *   life.c     our locked file; whether others live
  *   hold.c     TRY, RELEASE, RENEW
+ *   room.c     what others have of a name, and what is left of it
  *   line.c     tickets: who is next, LEAVE
  *   watch.c    WATCH, UNWATCH: who is before us in the line
  *   wake.c     inotify: listening, collecting
@@ -30,6 +32,7 @@
 #include "base/random.h"
 #include "store/sqlite/fork.h"
 #include "store/sqlite/fs.h"
+#include "store/sqlite/kind.h"
 #include "store/sqlite/sql.h"
 #include "store/sqlite/wake.h"
 #include "store/store.h"
@@ -173,9 +176,18 @@ int hfi_sqlite_blame_folder(struct hfi_sqlite *s, int error);
 
 /* Opens the file, making it if it is not there. */
 int hfi_sqlite_connect(struct hfi_sqlite *s);
+/* The one number that a PRAGMA answers. */
+int hfi_sqlite_number(struct hfi_sqlite *s, const char *sql, int64_t *ret_number);
 void hfi_sqlite_disconnect(struct hfi_sqlite *s);
 /* A connection to the file that is at our path now, and no registration that others take for dead. */
 int hfi_sqlite_ready(struct hfi_sqlite *s);
+
+/* -------------------------------------------------------------------------------------------- schema.c */
+
+/* The version of the file; NEWER_STORE if it is none that we know. */
+int hfi_sqlite_version(struct hfi_sqlite *s, int64_t *ret_version);
+/* Makes the tables of an empty file (version 0), or makes those of an older version ours. */
+int hfi_sqlite_make_schema(struct hfi_sqlite *s);
 
 /* --------------------------------------------------------------------------------------------- epoch.c */
 
@@ -233,46 +245,94 @@ void hfi_sqlite_leave_life(struct hfi_sqlite *s);
 void hfi_sqlite_remove_unlocked(const char *path);
 void hfi_sqlite_sweep(const struct hfi_sqlite *s);
 
-/* ---------------------------------------------------------------------------------------------- hold.c */
+/* ---------------------------------------------------------------------------------------------- room.c */
 
-int hfi_sqlite_try(struct hfi_sqlite *s, struct hfi_request *request);
-int hfi_sqlite_release(struct hfi_sqlite *s, struct hfi_request *request);
-int hfi_sqlite_renew(struct hfi_sqlite *s, struct hfi_request *request);
+/* A family of things of one name: what is waited for in one line. */
+struct hfi_sqlite_line {
+    const char *name;
+    size_t len;
+    enum hfi_sqlite_family family;
+};
+
+static inline struct hfi_sqlite_line hfi_sqlite_line_of(const char *name, size_t len, uint8_t kind)
+{
+    struct hfi_sqlite_line line = { .name = name, .len = len, .family = hfi_sqlite_family_of(kind) };
+
+    return line;
+}
 
 struct hfi_sqlite_holder {
     struct hfi_sqlite_peer peer;
     int64_t owner, token;
-    hfi_time expires_ns;
+    hfi_time until_ns;
+    uint8_t class_, kind;
 };
 
-/* The row of a name: 1, 0 or an error. */
-int hfi_sqlite_holder(struct hfi_sqlite *s, const char *name, size_t len,
-                      struct hfi_sqlite_holder *ret_holder);
+struct hfi_sqlite_room {
+    int64_t left;      /* units that nobody has; below 0 after a number was made smaller */
+    hfi_time until_ns; /* not left: when something of it may come back by itself */
+    int64_t token;     /* ours: of that hold */
+    bool ours;         /* the lease's owner has it already */
+    bool within;       /* the lease's owner writes, and wants to read */
+    bool changed;      /* something had ended, and was removed: others may fit now */
+};
+
+/* The holds of a line; then hfi_sqlite_holder_next() for each: 1, 0 or an error. */
+sqlite3_stmt *hfi_sqlite_holders(struct hfi_sqlite *s, const struct hfi_sqlite_line *line);
+int hfi_sqlite_holder_next(struct hfi_sqlite *s, sqlite3_stmt *statement,
+                           struct hfi_sqlite_holder *ret_holder);
 /* Does it keep others out? */
 bool hfi_sqlite_holds(const struct hfi_sqlite *s, hfi_time now,
                       const struct hfi_sqlite_holder *holder);
+/* In a write transaction: what is left, seen by this lease, or (NULL) by nobody in particular. */
+int hfi_sqlite_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                    const struct hfi_lease *lease, struct hfi_sqlite_room *ret_room);
+
+/* ---------------------------------------------------------------------------------------------- hold.c */
+
+/* A TRY that is not granted: the answer, and a ticket if one is wanted. */
+int hfi_sqlite_busy(struct hfi_sqlite *s, hfi_time now, hfi_time until, struct hfi_lease *lease);
+int hfi_sqlite_try(struct hfi_sqlite *s, struct hfi_request *request);
+int hfi_sqlite_release(struct hfi_sqlite *s, struct hfi_request *request);
+int hfi_sqlite_renew(struct hfi_sqlite *s, struct hfi_request *request);
 
 /* ---------------------------------------------------------------------------------------------- line.c */
 
 struct hfi_sqlite_ticket {
     struct hfi_sqlite_peer peer;
-    int64_t ticket;
+    int64_t ticket, units, place;
     hfi_time called_ns; /* 0: not called */
+    uint8_t kind;
 };
 
-/* The first ticket of a client that lives and is not overdue; others before it are removed. */
-int hfi_sqlite_line_head(struct hfi_sqlite *s, hfi_time now, const char *name, size_t len,
-                         struct hfi_sqlite_ticket *ret_head);
-/* The name is free: calls the head of the line, if there is one. */
-int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const char *name, size_t len);
-/* Calls this head, unless it has been. */
-int hfi_sqlite_line_call_head(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_ticket *head);
+/* What a lease finds in the line. */
+struct hfi_sqlite_turn {
+    bool come;         /* it may have what is left of the room */
+    int64_t ticket;    /* then: its own, or 0 */
+    hfi_time until_ns; /* else: when one before it will have lost its place */
+};
+
+int hfi_sqlite_line_turn(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease,
+                         int64_t left, struct hfi_sqlite_turn *ret_turn);
+/* Calls whoever is at the head of the line and fits into what is left, unless it has been. `tell`: the first
+ * that does not fit is told too, since others hold the name now. */
+int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                         bool tell);
 /* The ticket before or after another one (HFI_SQL_TICKET_BEFORE, _AFTER). */
-int hfi_sqlite_line_beside(struct hfi_sqlite *s, enum hfi_sqlite_sql which, const char *name,
-                           size_t len, int64_t ticket, struct hfi_sqlite_ticket *ret_ticket);
+int hfi_sqlite_line_beside(struct hfi_sqlite *s, enum hfi_sqlite_sql which,
+                           const struct hfi_sqlite_line *line, int64_t ticket,
+                           struct hfi_sqlite_ticket *ret_ticket);
+/* Leaves a ticket, if there is none. */
+int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease);
+/* Our ticket: 1, 0 or an error. */
+int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
+                         uint64_t owner, int64_t *ret_ticket, bool *ret_called);
 /* Takes a ticket out of the line, and tells whoever is next what it has to know. */
-int hfi_sqlite_line_remove(struct hfi_sqlite *s, hfi_time now, const char *name, size_t len,
+int hfi_sqlite_line_remove(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
                            int64_t ticket);
+/* Our ticket, if there is one. */
+int hfi_sqlite_line_leave(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
+                          uint64_t owner);
 int hfi_sqlite_leave_line(struct hfi_sqlite *s, struct hfi_request *request);
 
 /* ------------------------------------------------------------------------------------------- people.c */

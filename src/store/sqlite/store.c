@@ -125,10 +125,10 @@ static void conclude(struct hfi_sqlite *s, struct hfi_request *request)
     }
     hfi_sqlite_run_errands(s);
     if (request->op == HFI_OP_TRY) {
-        s->granted += lease->verdict == HFI_GRANTED;
+        s->granted += lease->verdict == HFI_GRANTED && hfi_sqlite_is_hold(lease->kind);
         hfi_sqlite_wake_tried(s, lease);
     } else if (request->op == HFI_OP_RELEASE) {
-        s->ended += lease->verdict == HFI_RELEASED;
+        s->ended += lease->verdict == HFI_RELEASED && hfi_sqlite_is_hold(lease->kind);
     } else if (request->op == HFI_OP_FAREWELL) {
         hfi_sqlite_leave_life(s);
         hfi_sqlite_forget(s);
@@ -148,7 +148,8 @@ static void perform(struct hfi_sqlite *s, hfi_time now, struct hfi_request *requ
         if (s->frames && !s->drop)
             hfi_sqlite_shorten_log(s);
     } else if (s->unknown) {
-        s->granted += request->op == HFI_OP_TRY;
+        s->granted += request->op == HFI_OP_TRY &&
+                      hfi_sqlite_is_hold(hfi_request_lease(request)->kind);
         hfi_request_finish(request, HFI_UNKNOWN, HF_ERR_UNSURE);
     } else {
         hfi_request_finish(request, HFI_NOT_DONE, error);
@@ -303,7 +304,9 @@ static struct hfi_sqlite *make(const struct hfi_store_config *config)
     if (!s)
         return NULL;
     s->store.class_ = &CLASS;
-    s->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
+    s->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX) | HFI_KIND_BIT(HFI_KIND_SPIN) |
+                     HFI_KIND_BIT(HFI_KIND_FENCED) | HFI_KIND_BIT(HFI_KIND_FAIR) |
+                     HFI_KIND_BIT(HFI_KIND_WRITE) | HFI_KIND_BIT(HFI_KIND_READ);
     s->store.trace = config->trace;
     s->identity = config->identity;
     s->op_timeout_ns = config->op_timeout_ns ? config->op_timeout_ns : HFI_SQLITE_TIMEOUT;

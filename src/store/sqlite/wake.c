@@ -48,11 +48,12 @@ void hfi_sqlite_wake_fini(struct hfi_sqlite *s)
 {
     struct hfi_sqlite_waiting *waiting, *tmp;
 
+    hfi_sqlite_wake_close(s);
     DL_FOREACH_SAFE (s->wake.waiting, waiting, tmp) {
+        hfi_sqlite_let_go(s, waiting);
         DL_DELETE(s->wake.waiting, waiting);
         free(waiting);
     }
-    hfi_sqlite_wake_close(s);
     pthread_mutex_destroy(&s->wake.lock);
 }
 
@@ -172,7 +173,7 @@ void hfi_sqlite_wake_tried(struct hfi_sqlite *s, const struct hfi_lease *lease)
         s->wake.listen_ns = hfi_sqlite_now() + HFI_SQLITE_LISTEN_AFTER;
     if (lease->verdict != HFI_BUSY || !lease->ticket)
         return;
-    waiting = hfi_sqlite_find_waiting(s, lease->name, lease->name_len);
+    waiting = hfi_sqlite_find_waiting(s, lease);
     if (waiting && hfi_sqlite_listen(s))
         hfi_sqlite_examine(s, hfi_sqlite_now(), waiting);
 }
@@ -191,27 +192,36 @@ void hfi_sqlite_wake_lost(struct hfi_sqlite *s)
  * Collecting
  */
 
-static void on_event(struct hfi_sqlite *s, hfi_time now, const struct inotify_event *event)
+/* A file of somebody before one of ours was closed, or is gone. */
+static void on_closed(struct hfi_sqlite *s, hfi_time now, const struct inotify_event *event)
 {
     struct hfi_sqlite_waiting *waiting;
+    struct hfi_sqlite_guard *guard;
 
+    DL_FOREACH (s->wake.waiting, waiting) {
+        LL_FOREACH (waiting->before, guard) {
+            if (guard->descriptor != event->wd)
+                continue;
+            guard->look_ns = now;
+            guard->looks = 0;
+            if (event->mask & IN_IGNORED) {
+                guard->descriptor = -1;
+                s->wake.watched--;
+            }
+        }
+    }
+}
+
+static void on_event(struct hfi_sqlite *s, hfi_time now, const struct inotify_event *event)
+{
     if (event->mask & IN_Q_OVERFLOW)
         s->wake.overflow = true;
     if (event->wd == s->wake.self) {
         s->wake.poked = true;
         if (event->mask & IN_IGNORED)
             s->wake.self = -1;
-        return;
-    }
-    DL_FOREACH (s->wake.waiting, waiting) {
-        if (waiting->descriptor != event->wd || event->wd < 0)
-            continue;
-        waiting->look_ns = now;
-        waiting->looks = 0;
-        if (event->mask & IN_IGNORED) {
-            waiting->descriptor = -1;
-            s->wake.watched--;
-        }
+    } else if (event->wd >= 0) {
+        on_closed(s, now, event);
     }
 }
 
@@ -291,10 +301,8 @@ void hfi_sqlite_collect(struct hfi_sqlite *s, hfi_time now)
     if (s->wake.poked)
         on_poke(s, now);
     s->wake.poked = s->wake.overflow = false;
-    DL_FOREACH (s->wake.waiting, waiting) {
-        if (now >= waiting->look_ns)
-            hfi_sqlite_look_again(s, now, waiting);
-    }
+    DL_FOREACH (s->wake.waiting, waiting)
+        hfi_sqlite_look_again(s, now, waiting);
 }
 
 void hfi_sqlite_wake_plan(struct hfi_sqlite *s)
@@ -305,6 +313,6 @@ void hfi_sqlite_wake_plan(struct hfi_sqlite *s)
     if (!s->wake.waiting)
         s->wake.rearm_ns = HF_TIME_NEVER;
     DL_FOREACH (s->wake.waiting, waiting)
-        deadline = hfi_time_min(deadline, waiting->look_ns);
+        deadline = hfi_time_min(deadline, hfi_sqlite_look_time(waiting));
     atomic_store(&s->wake.deadline_ns, deadline);
 }

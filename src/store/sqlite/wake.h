@@ -3,7 +3,7 @@
  * Wake-ups: how a waiter learns that it is its turn, and a holder that its hold was taken away.
  *
  * A client watches its own liveness file: whoever has news for it touches that file (IN_ATTRIB) after the
- * commit. A waiter also watches the file of the one directly before it in the line, or of the holder when
+ * commit. A waiter also watches the file of the one directly before it in the line, or of the holders when
  * it is the first, for being closed (IN_CLOSE_WRITE): the kernel does that when its process dies, whatever
  * the reason. One descriptor, from open to free, tells the host that there is something to collect.
  */
@@ -18,8 +18,10 @@
 struct hfi_sqlite;
 struct hfi_sqlite_waiting; /* watch.h */
 
-/* Names of which the one before us is watched for its death; the others are told, or poll. */
+/* Clients before us that are watched for their death, of all names together; and holders of one name. Of
+ * more a waiter is told, or it polls. */
 #define HFI_SQLITE_WATCHES_MAX 1024
+#define HFI_SQLITE_BEFORE_MAX  64
 /* The kernel closes a file just before it drops its lock: so often is the lock looked at again, after 1,
  * 2, 4 … ms. */
 #define HFI_SQLITE_LOOKS 10
@@ -32,7 +34,7 @@ struct hfi_sqlite_waiting; /* watch.h */
 struct hfi_sqlite_wake {
     int epoll, inotify, self; /* the last: the watch descriptor of our own file; -1: none */
     struct hfi_sqlite_waiting *waiting; /* one a WATCH */
-    size_t watched;                     /* of these: with a watch of the one before */
+    size_t watched;                     /* guards of these, with a watch */
     hfi_time rearm_ns, listen_ns;
     int64_t broken; /* how many of our holds had been taken away when we last looked */
     bool poked, overflow, complained;
@@ -60,8 +62,8 @@ void hfi_sqlite_wake_tried(struct hfi_sqlite *s, const struct hfi_lease *lease);
 void hfi_sqlite_wake_joined(struct hfi_sqlite *s);
 /* Our holds are gone, or may be: the host verifies them, and all waiters look again. */
 void hfi_sqlite_wake_lost(struct hfi_sqlite *s);
-/* How many watches there are of this name: 0 or 1. */
-uint32_t hfi_sqlite_wake_watches(const struct hfi_sqlite *s, const char *name, size_t len);
+/* How many watches there are of this name in this kind (fair: for this owner): 0 or 1. */
+uint32_t hfi_sqlite_wake_watches(const struct hfi_sqlite *s, const struct hfi_lease *lease);
 /* To be called before execute() and collect() return. */
 void hfi_sqlite_wake_plan(struct hfi_sqlite *s);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WATCH and UNWATCH: whose death each of our waiters must hear of. That is the one directly before it in the
- * line, or the holder when it is the first.
+ * line, or, when it is the first, everybody who has a part of the name: of several readers, the last to go
+ * makes room for a writer, and nobody knows which that will be.
  *
- * The file of the one before us is watched before its life is looked at: its death is seen by one of the
- * two. The kernel tells that the file was closed a moment before it drops the lock, so the lock is looked
- * at again a few times.
+ * The file of one before us is watched before its life is looked at: its death is seen by one of the two.
+ * The kernel tells that the file was closed a moment before it drops the lock, so the lock is looked at again
+ * a few times.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,114 +17,205 @@
 #include "store/sqlite/watch.h"
 
 /* ------------------------------------------------------------------------------------------------
- * The one before
+ * Guards
  */
 
-void hfi_sqlite_let_go(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting)
+static bool is_watched(const struct hfi_sqlite *s, int descriptor)
 {
-    struct hfi_sqlite_waiting *other;
-    int descriptor = waiting->descriptor;
+    const struct hfi_sqlite_waiting *waiting;
+    const struct hfi_sqlite_guard *guard;
 
-    waiting->before.client = 0;
-    waiting->look_ns = HF_TIME_NEVER;
-    waiting->looks = 0;
-    waiting->descriptor = -1;
+    DL_FOREACH (s->wake.waiting, waiting)
+        LL_FOREACH (waiting->before, guard)
+            if (guard->descriptor == descriptor)
+                return true;
+    return false;
+}
+
+static void drop_guard(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting,
+                       struct hfi_sqlite_guard *guard)
+{
+    int descriptor = guard->descriptor;
+
+    LL_DELETE(waiting->before, guard);
+    free(guard);
     if (descriptor < 0)
         return;
     s->wake.watched--;
-    DL_FOREACH (s->wake.waiting, other) {
-        if (other->descriptor == descriptor)
-            return;
-    }
-    inotify_rm_watch(s->wake.inotify, descriptor);
+    if (!is_watched(s, descriptor))
+        inotify_rm_watch(s->wake.inotify, descriptor);
 }
 
-/* False: it has died meanwhile. */
-static bool keep_watch(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting,
-                       const struct hfi_sqlite_peer *peer)
+void hfi_sqlite_let_go(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting)
 {
+    while (waiting->before)
+        drop_guard(s, waiting, waiting->before);
+}
+
+/* False: it has died meanwhile. What cannot be watched is heard of otherwise, or by polling. */
+static bool add_guard(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting,
+                      const struct hfi_sqlite_peer *peer)
+{
+    struct hfi_sqlite_guard *guard;
     char path[HFI_SQLITE_PATH_ROOM];
 
-    if (waiting->before.client == peer->client && waiting->descriptor >= 0)
-        return true;
-    hfi_sqlite_let_go(s, waiting);
     if (s->wake.inotify < 0 || s->wake.watched >= HFI_SQLITE_WATCHES_MAX)
         return true;
-    waiting->before = *peer;
+    guard = calloc(1, sizeof *guard);
+    if (!guard)
+        return true;
+    guard->peer = *peer;
+    guard->look_ns = HF_TIME_NEVER;
     hfi_sqlite_life_path(s, peer->uuid, path);
-    waiting->descriptor =
+    guard->descriptor =
         inotify_add_watch(s->wake.inotify, path, IN_CLOSE_WRITE | IN_DELETE_SELF | IN_DONT_FOLLOW);
-    if (waiting->descriptor >= 0)
-        s->wake.watched++;
+    s->wake.watched += guard->descriptor >= 0;
+    LL_PREPEND(waiting->before, guard);
     return hfi_sqlite_alive(s, peer);
 }
 
-/* Its file was closed, or is gone: is it dead? The lock may be dropped a moment after. */
-void hfi_sqlite_look_again(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting)
+static struct hfi_sqlite_guard *find_guard(const struct hfi_sqlite_waiting *waiting, int64_t client)
 {
-    if (!hfi_sqlite_alive(s, &waiting->before)) {
-        hfi_sqlite_let_go(s, waiting);
-        hfi_sqlite_wake_up(s, waiting);
-        return;
-    }
-    waiting->look_ns =
-        waiting->looks < HFI_SQLITE_LOOKS ? now + (HFI_MSEC << waiting->looks) : HF_TIME_NEVER;
-    waiting->looks++;
+    struct hfi_sqlite_guard *guard;
+
+    LL_FOREACH (waiting->before, guard)
+        if (guard->peer.client == client)
+            return guard;
+    return NULL;
 }
 
-/* The nearest before us that lives: another waiter, or the holder. 0: nobody, the name is free. */
-static int find_before(struct hfi_sqlite *s, hfi_time now, const struct hfi_watch *watch,
-                       int64_t ticket, struct hfi_sqlite_peer *ret_peer)
+/* ------------------------------------------------------------------------------------------------
+ * Those before
+ */
+
+struct crowd {
+    size_t count;
+    bool clear; /* nobody is before us, or somebody who was has ended: it is worth a try */
+    struct hfi_sqlite_peer peer[HFI_SQLITE_BEFORE_MAX];
+};
+
+static bool is_among(const struct crowd *crowd, int64_t client)
+{
+    for (size_t i = 0; i < crowd->count; i++)
+        if (crowd->peer[i].client == client)
+            return true;
+    return false;
+}
+
+/* Watches these and nobody else. False: one has died meanwhile. */
+static bool keep_watch(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting,
+                       const struct crowd *crowd)
+{
+    struct hfi_sqlite_guard *guard, *next;
+    bool ok = true;
+
+    LL_FOREACH_SAFE (waiting->before, guard, next)
+        if (guard->descriptor < 0 || !is_among(crowd, guard->peer.client))
+            drop_guard(s, waiting, guard);
+    for (size_t i = 0; i < crowd->count && ok; i++)
+        if (!find_guard(waiting, crowd->peer[i].client))
+            ok = add_guard(s, waiting, &crowd->peer[i]);
+    return ok;
+}
+
+hfi_time hfi_sqlite_look_time(const struct hfi_sqlite_waiting *waiting)
+{
+    const struct hfi_sqlite_guard *guard;
+    hfi_time first = HF_TIME_NEVER;
+
+    LL_FOREACH (waiting->before, guard)
+        first = hfi_time_min(first, guard->look_ns);
+    return first;
+}
+
+/* The lock may be dropped a moment after the file was closed. */
+void hfi_sqlite_look_again(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting)
+{
+    struct hfi_sqlite_guard *guard;
+
+    LL_FOREACH (waiting->before, guard) {
+        if (now < guard->look_ns)
+            continue;
+        if (!hfi_sqlite_alive(s, &guard->peer)) {
+            hfi_sqlite_let_go(s, waiting);
+            hfi_sqlite_wake_up(s, waiting);
+            return;
+        }
+        guard->look_ns =
+            guard->looks < HFI_SQLITE_LOOKS ? now + (HFI_MSEC << guard->looks) : HF_TIME_NEVER;
+        guard->looks++;
+    }
+}
+
+/* Those who have a part of the name. Our own death we need not hear of. */
+static int find_holders(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                        struct crowd *crowd)
+{
+    sqlite3_stmt *statement = hfi_sqlite_holders(s, line);
+    struct hfi_sqlite_holder holder;
+    bool held = false;
+    int row = 1;
+
+    while (crowd->count < HFI_SQLITE_BEFORE_MAX &&
+           (row = hfi_sqlite_holder_next(s, statement, &holder)) > 0) {
+        if (!hfi_sqlite_holds(s, now, &holder)) {
+            crowd->clear |= line->family != HFI_SQLITE_LOCKS;
+            continue;
+        }
+        held = true;
+        if (holder.peer.client != s->client && !is_among(crowd, holder.peer.client))
+            crowd->peer[crowd->count++] = holder.peer;
+    }
+    if (row > 0)
+        sqlite3_reset(statement);
+    crowd->clear |= !held && line->family == HFI_SQLITE_LOCKS;
+    return row < 0 ? row : HF_OK;
+}
+
+/* The nearest before us in the line that lives, or the holders. */
+static int find_before(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                       int64_t ticket, struct crowd *crowd)
 {
     struct hfi_sqlite_ticket other;
-    struct hfi_sqlite_holder holder;
     int found;
 
     for (other.ticket = ticket;;) {
-        found = hfi_sqlite_line_beside(s, HFI_SQL_TICKET_BEFORE, watch->name, watch->name_len,
-                                       other.ticket, &other);
+        found = hfi_sqlite_line_beside(s, HFI_SQL_TICKET_BEFORE, line, other.ticket, &other);
         if (found <= 0)
             break;
-        if (hfi_sqlite_alive(s, &other.peer)) {
-            *ret_peer = other.peer;
-            return 1;
-        }
+        if (!hfi_sqlite_alive(s, &other.peer))
+            continue;
+        if (other.peer.client != s->client)
+            crowd->peer[crowd->count++] = other.peer;
+        return HF_OK;
     }
-    if (found == 0)
-        found = hfi_sqlite_holder(s, watch->name, watch->name_len, &holder);
-    if (found <= 0 || !hfi_sqlite_holds(s, now, &holder))
-        return found < 0 ? found : 0;
-    *ret_peer = holder.peer;
-    return 1;
+    if (found < 0 || line->family == HFI_SQLITE_SEMAPHORES)
+        return found; /* what is taken of a semaphore is nobody's */
+    return find_holders(s, now, line, crowd);
 }
 
 /* In a read transaction: is it our turn, and if not, whose death must we hear of? */
 static int examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting)
 {
     const struct hfi_watch *watch = waiting->watch;
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "it", s->client, watch->name,
-                                               (size_t)watch->name_len);
-    int found = hfi_sqlite_row(s, statement);
-    struct hfi_sqlite_peer peer;
-    bool called = found > 0 && sqlite3_column_int64(statement, 1) != 0;
-    int64_t ticket = found > 0 ? sqlite3_column_int64(statement, 0) : 0;
+    struct hfi_sqlite_line line =
+        hfi_sqlite_line_of(watch->name, watch->name_len, waiting->kind);
+    struct crowd crowd = { .count = 0 };
+    int64_t ticket;
+    bool called;
+    int found = hfi_sqlite_line_mine(s, watch->name, watch->name_len, waiting->kind, waiting->owner,
+                                     &ticket, &called);
 
-    if (found > 0)
-        sqlite3_reset(statement);
-    if (found > 0 && !called)
-        found = find_before(s, now, watch, ticket, &peer);
+    if (found > 0 && !called && line.family != HFI_SQLITE_LATCHES)
+        found = find_before(s, now, &line, ticket, &crowd) < 0 ? s->failure : 1;
     if (found < 0)
         return found;
-    if (called || found == 0) { /* our turn, no ticket any more, or nobody before us */
+    if (found == 0 || called || crowd.clear) { /* no ticket any more, or our turn */
         hfi_sqlite_let_go(s, waiting);
         hfi_sqlite_wake_up(s, waiting);
         return HF_OK;
     }
-    if (peer.client == s->client) {
-        hfi_sqlite_let_go(s, waiting); /* we hold it ourselves */
-        return HF_OK;
-    }
-    if (!keep_watch(s, waiting, &peer))
+    if (!keep_watch(s, waiting, &crowd))
         hfi_sqlite_wake_up(s, waiting);
     return HF_OK;
 }
@@ -154,38 +246,42 @@ void hfi_sqlite_examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_wa
  * WATCH, UNWATCH
  */
 
-struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s, const char *name,
-                                                   size_t len)
+struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s,
+                                                   const struct hfi_lease *lease)
 {
     struct hfi_sqlite_waiting *waiting;
 
     DL_FOREACH (s->wake.waiting, waiting) {
-        if (waiting->watch->name_len == len && memcmp(waiting->watch->name, name, len) == 0)
+        if (waiting->kind == lease->kind && waiting->watch->name_len == lease->name_len &&
+            hfi_sqlite_place_of(waiting->kind, waiting->owner) ==
+                hfi_sqlite_place_of(lease->kind, lease->owner) &&
+            memcmp(waiting->watch->name, lease->name, lease->name_len) == 0)
             return waiting;
     }
     return NULL;
 }
 
-uint32_t hfi_sqlite_wake_watches(const struct hfi_sqlite *s, const char *name, size_t len)
+uint32_t hfi_sqlite_wake_watches(const struct hfi_sqlite *s, const struct hfi_lease *lease)
 {
-    return hfi_sqlite_find_waiting(s, name, len) ? 1 : 0;
+    return hfi_sqlite_find_waiting(s, lease) ? 1 : 0;
 }
 
 int hfi_sqlite_watch(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_watch *watch = hfi_request_watch(request);
-    struct hfi_sqlite_waiting *waiting = hfi_sqlite_find_waiting(s, watch->name, watch->name_len);
+    struct hfi_sqlite_waiting *waiting = watch->store_data;
 
     if (!waiting) {
         waiting = calloc(1, sizeof *waiting);
         if (!waiting)
             return hfi_sqlite_complain(s, HF_ERR_NO_MEMORY, "out of memory");
-        waiting->descriptor = -1;
-        waiting->look_ns = HF_TIME_NEVER;
+        waiting->watch = watch;
+        watch->store_data = waiting;
         watch->woken = false;
         DL_APPEND(s->wake.waiting, waiting);
     }
-    waiting->watch = watch;
+    waiting->kind = watch->kind;
+    waiting->owner = watch->owner;
     if (!hfi_sqlite_listen(s) || !s->db) {
         s->wake.rearm_ns = hfi_sqlite_now() + HFI_SQLITE_REARM;
         return s->failure;
@@ -197,17 +293,18 @@ int hfi_sqlite_watch(struct hfi_sqlite *s, struct hfi_request *request)
 int hfi_sqlite_unwatch(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_watch *watch = hfi_request_watch(request);
-    struct hfi_sqlite_waiting *waiting = hfi_sqlite_find_waiting(s, watch->name, watch->name_len);
+    struct hfi_sqlite_waiting *waiting = watch->store_data;
 
     if (!waiting)
         return HF_OK;
     pthread_mutex_lock(&s->wake.lock);
-    if (waiting->watch->woken)
-        LL_DELETE2(s->wake.woken, waiting->watch, next_woken);
-    waiting->watch->woken = false;
+    if (watch->woken)
+        LL_DELETE2(s->wake.woken, watch, next_woken);
+    watch->woken = false;
     pthread_mutex_unlock(&s->wake.lock);
     hfi_sqlite_let_go(s, waiting);
     DL_DELETE(s->wake.waiting, waiting);
+    watch->store_data = NULL;
     free(waiting);
     return HF_OK;
 }

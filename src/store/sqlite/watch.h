@@ -5,13 +5,21 @@
 
 #include "store/sqlite/sqlite.h"
 
+/* Someone before us, whose death we must hear of. */
+struct hfi_sqlite_guard {
+    struct hfi_sqlite_guard *next;
+    struct hfi_sqlite_peer peer; /* whose file is watched */
+    int descriptor;              /* of that watch, or -1 */
+    unsigned looks;              /* at its lock, since its file was closed */
+    hfi_time look_ns;            /* the next one */
+};
+
 struct hfi_sqlite_waiting {
     struct hfi_sqlite_waiting *prev, *next;
     struct hfi_watch *watch;
-    struct hfi_sqlite_peer before; /* whose file is watched; client 0: nobody's */
-    int descriptor;                /* of that watch, or -1 */
-    unsigned looks;                /* at its lock, since its file was closed */
-    hfi_time look_ns;              /* the next one */
+    uint64_t owner; /* as the watch said when it was made: it may be changed before the next WATCH */
+    uint8_t kind;
+    struct hfi_sqlite_guard *before;
 };
 
 /* wake.c */
@@ -22,12 +30,15 @@ bool hfi_sqlite_listen(struct hfi_sqlite *s);
 
 /* watch.c */
 
-struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s, const char *name,
-                                                   size_t len);
+/* Who waits for this name in this kind (fair: for this owner), or NULL. */
+struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s,
+                                                   const struct hfi_lease *lease);
 /* Is it our turn, and if not, who is before us? One of them, or all (NULL). */
 void hfi_sqlite_examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *one);
-/* The file of the one before was closed, or is gone: is it dead? */
+/* The files of those before that were closed, or are gone: are they dead? */
 void hfi_sqlite_look_again(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting);
+/* When that is to be done. */
+hfi_time hfi_sqlite_look_time(const struct hfi_sqlite_waiting *waiting);
 /* Watches nobody's death for it any more. */
 void hfi_sqlite_let_go(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting);
 
