@@ -175,34 +175,68 @@ struct hfi_lease lease_of(const char *name, uint64_t owner, uint32_t ttl_ms)
     return lease;
 }
 
+struct hfi_lease lease_of_kind(int kind, const char *name, uint64_t owner, uint32_t permits)
+{
+    struct hfi_lease lease = lease_of(name, owner, 30000);
+
+    lease.kind = (uint8_t)kind;
+    lease.permits = permits;
+    return lease;
+}
+
+static struct hfi_lease run_lease(struct client *client, enum hfi_op op, struct hfi_lease lease)
+{
+    lease.request.op = (uint8_t)op;
+    run_done(client, &lease.request);
+    return lease;
+}
+
 struct hfi_lease do_try(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms,
                         bool queue)
 {
     struct hfi_lease lease = lease_of(name, owner, ttl_ms);
 
-    lease.request.op = HFI_OP_TRY;
     lease.queue = queue;
-    run_done(client, &lease.request);
-    return lease;
+    return run_lease(client, HFI_OP_TRY, lease);
+}
+
+struct hfi_lease take_some(struct client *client, int kind, const char *name, uint64_t owner,
+                           uint32_t permits)
+{
+    struct hfi_lease lease = lease_of_kind(kind, name, owner, permits);
+
+    lease.queue = true;
+    return run_lease(client, HFI_OP_TRY, lease);
+}
+
+struct hfi_lease take(struct client *client, int kind, const char *name, uint64_t owner)
+{
+    return take_some(client, kind, name, owner, 0);
 }
 
 struct hfi_lease do_release(struct client *client, const char *name, uint64_t owner)
 {
-    struct hfi_lease lease = lease_of(name, owner, 1000);
-
-    lease.request.op = HFI_OP_RELEASE;
-    run_done(client, &lease.request);
-    return lease;
+    return run_lease(client, HFI_OP_RELEASE, lease_of(name, owner, 1000));
 }
 
-bool do_renew(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms)
+struct hfi_lease give(struct client *client, int kind, const char *name, uint64_t owner)
 {
-    struct hfi_lease lease = lease_of(name, owner, ttl_ms);
+    return run_lease(client, HFI_OP_RELEASE, lease_of_kind(kind, name, owner, 0));
+}
+
+bool keep(struct client *client, int kind, const char *name, uint64_t owner, uint32_t ttl_ms)
+{
+    struct hfi_lease lease = lease_of_kind(kind, name, owner, 0);
     struct hfi_renewal_item item = { .lease = &lease, .ttl_ms = ttl_ms };
     struct hfi_renewal renewal = { .request.op = HFI_OP_RENEW, .count = 1, .items = &item };
 
     run_done(client, &renewal.request);
     return item.kept;
+}
+
+bool do_renew(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms)
+{
+    return keep(client, HFI_KIND_MUTEX, name, owner, ttl_ms);
 }
 
 static void do_line(struct client *client, struct hfi_watch *watch, const char *name, int op)
@@ -213,17 +247,29 @@ static void do_line(struct client *client, struct hfi_watch *watch, const char *
     run_done(client, &watch->request);
 }
 
-void do_leave(struct client *client, const char *name)
+void leave_line(struct client *client, int kind, const char *name, uint64_t owner)
 {
-    struct hfi_watch watch = { .topic = HFI_TOPIC_LOCK };
+    struct hfi_watch watch = { .kind = (uint8_t)kind, .owner = owner };
 
     do_line(client, &watch, name, HFI_OP_LEAVE);
 }
 
-void do_watch(struct client *client, const char *name)
+void do_leave(struct client *client, const char *name)
 {
+    leave_line(client, HFI_KIND_MUTEX, name, 0);
+}
+
+void watch_line(struct client *client, int kind, const char *name, uint64_t owner)
+{
+    client->watch.kind = (uint8_t)kind;
+    client->watch.owner = owner;
     snprintf(client->watched, sizeof client->watched, "%s", name);
     do_line(client, &client->watch, client->watched, HFI_OP_WATCH);
+}
+
+void do_watch(struct client *client, const char *name)
+{
+    watch_line(client, HFI_KIND_MUTEX, name, 0);
 }
 
 void do_unwatch(struct client *client)
@@ -315,23 +361,25 @@ bool wait_granted(struct client *client, const char *name, uint64_t owner, uint3
 static struct answer obey(struct client *client, const struct order *order)
 {
     struct answer answer = { .yes = true };
-    struct hfi_lease lease = { .owner = 0 };
+    struct hfi_lease lease = lease_of_kind(order->lock, order->name, order->owner, order->permits);
 
+    lease.ttl_ms = order->ttl_ms;
+    lease.queue = order->queue;
     switch (order->kind) {
     case ORDER_TRY:
-        lease = do_try(client, order->name, order->owner, order->ttl_ms, order->queue);
+        lease = run_lease(client, HFI_OP_TRY, lease);
         break;
     case ORDER_RELEASE:
-        lease = do_release(client, order->name, order->owner);
+        lease = run_lease(client, HFI_OP_RELEASE, lease);
         break;
     case ORDER_RENEW:
-        answer.yes = do_renew(client, order->name, order->owner, order->ttl_ms);
+        answer.yes = keep(client, order->lock, order->name, order->owner, order->ttl_ms);
         break;
     case ORDER_LEAVE:
-        do_leave(client, order->name);
+        leave_line(client, order->lock, order->name, order->owner);
         break;
     case ORDER_WATCH:
-        do_watch(client, order->name);
+        watch_line(client, order->lock, order->name, order->owner);
         break;
     case ORDER_WAIT_WOKEN:
         answer.yes = wait_woken(client, order->number);
@@ -398,16 +446,26 @@ struct answer remote_receive(const struct remote *remote)
     return answer;
 }
 
-struct answer remote_do(const struct remote *remote, enum order_kind kind, const char *name,
-                        uint64_t owner)
+struct answer remote_do_kind(const struct remote *remote, enum order_kind kind, int lock,
+                             const char *name, uint64_t owner, uint32_t permits)
 {
-    struct order order = {
-        .kind = kind, .owner = owner, .ttl_ms = 30000, .queue = true, .number = LONG_WAIT_MS
-    };
+    struct order order = { .kind = kind,
+                           .owner = owner,
+                           .ttl_ms = 30000,
+                           .queue = true,
+                           .number = LONG_WAIT_MS,
+                           .lock = lock,
+                           .permits = permits };
 
     snprintf(order.name, sizeof order.name, "%s", name);
     remote_send(remote, &order);
     return remote_receive(remote);
+}
+
+struct answer remote_do(const struct remote *remote, enum order_kind kind, const char *name,
+                        uint64_t owner)
+{
+    return remote_do_kind(remote, kind, HFI_KIND_MUTEX, name, owner, 0);
 }
 
 void remote_kill(struct remote *remote)

@@ -56,6 +56,16 @@ void do_leave(struct client *client, const char *name);
 void do_watch(struct client *client, const char *name);
 void do_unwatch(struct client *client);
 void do_farewell(struct client *client);
+/* The same for kinds other than mutexes, with a ttl of 30 s. */
+struct hfi_lease lease_of_kind(int kind, const char *name, uint64_t owner, uint32_t permits);
+struct hfi_lease take(struct client *client, int kind, const char *name, uint64_t owner);
+/* Takes so many, and leaves a ticket when that is busy. */
+struct hfi_lease take_some(struct client *client, int kind, const char *name, uint64_t owner,
+                           uint32_t permits);
+struct hfi_lease give(struct client *client, int kind, const char *name, uint64_t owner);
+bool keep(struct client *client, int kind, const char *name, uint64_t owner, uint32_t ttl_ms);
+void leave_line(struct client *client, int kind, const char *name, uint64_t owner);
+void watch_line(struct client *client, int kind, const char *name, uint64_t owner);
 /* Waits as a host does until the watch is woken; false after so long. */
 bool wait_woken(struct client *client, int timeout_ms);
 /* Waits likewise until restored(). */
@@ -77,7 +87,7 @@ enum order_kind {
     ORDER_LEAVE,
     ORDER_WATCH,
     ORDER_WAIT_WOKEN,   /* number: timeout in ms */
-    ORDER_WAIT_GRANTED, /* number: timeout in ms */
+    ORDER_WAIT_GRANTED, /* mutexes only. number: timeout in ms */
     ORDER_QUIT          /* closes the client and exits */
 };
 
@@ -88,6 +98,8 @@ struct order {
     uint32_t ttl_ms;
     bool queue;
     int number;
+    int lock; /* enum hfi_kind */
+    uint32_t permits;
 };
 
 struct answer {
@@ -102,10 +114,32 @@ void remote_send(const struct remote *remote, const struct order *order);
 struct answer remote_receive(const struct remote *remote);
 struct answer remote_do(const struct remote *remote, enum order_kind kind, const char *name,
                         uint64_t owner);
+/* The same for any kind of lock. */
+struct answer remote_do_kind(const struct remote *remote, enum order_kind kind, int lock,
+                             const char *name, uint64_t owner, uint32_t permits);
 /* Kills and reaps. */
 void remote_kill(struct remote *remote);
 /* Has it quit, and checks that it did so in order. */
 void remote_quit(struct remote *remote);
+
+/* The tables of version 1, as its programs made them. */
+#define SCHEMA_1                                                                                   \
+    "CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), boot TEXT NOT NULL,"                \
+    " epoch INTEGER NOT NULL, tokens INTEGER NOT NULL);"                                           \
+    "INSERT INTO meta VALUES (1, '', 0, 0);"                                                       \
+    "CREATE TABLE client (id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,"        \
+    " boot TEXT NOT NULL, host TEXT NOT NULL, user TEXT NOT NULL, program TEXT NOT NULL,"          \
+    " pid INTEGER NOT NULL, broken INTEGER NOT NULL DEFAULT 0, started TEXT NOT NULL);"            \
+    "CREATE TABLE hold (name TEXT PRIMARY KEY, client INTEGER NOT NULL, owner INTEGER NOT NULL,"   \
+    " token INTEGER NOT NULL, expires_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL,"             \
+    " ttl_ms INTEGER NOT NULL, label TEXT, threads INTEGER NOT NULL DEFAULT 0,"                    \
+    " threads_ns INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                       \
+    "CREATE TABLE waiter (ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"           \
+    " client INTEGER NOT NULL, since_ns INTEGER NOT NULL, called_ns INTEGER NOT NULL DEFAULT 0,"   \
+    " threads INTEGER NOT NULL DEFAULT 1, UNIQUE (client, name));"                                 \
+    "CREATE INDEX waiter_line ON waiter (name, ticket, client);"                                   \
+    "PRAGMA application_id = 0x48464c4b;"                                                          \
+    "PRAGMA user_version = 1;"
 
 /* Runs an SQL statement on the file, as a person with the sqlite3 shell would; the first column of the
  * first row as a number, or -1. */

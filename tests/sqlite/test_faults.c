@@ -274,6 +274,48 @@ static void no_room_for_a_new_file(void **state)
     assert_int_equal(umount(mounted), 0);
 }
 
+/* A file of version 1 is changed as a whole, or stays what it was. */
+static void old_file_at_every_write(void **state)
+{
+    char detail[HFI_DETAIL_MAX];
+    struct client client;
+    int n, error;
+
+    (void)state;
+    assert_int_equal(sql_number("SELECT 1"), 1);
+    for (n = 1;; n++) {
+        sqlite3 *db = NULL;
+
+        unlink(path);
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db,
+                                      "PRAGMA page_size = 1024; BEGIN;" SCHEMA_1 "COMMIT;"
+                                      "PRAGMA journal_mode = WAL; INSERT INTO hold (name, client,"
+                                      " owner, token, expires_ns, since_ns, ttl_ms)"
+                                      " VALUES ('lock', 1, 1, 1, 1, 1, 1)",
+                                      NULL, NULL, NULL),
+                         SQLITE_OK);
+        sqlite3_close(db);
+        write_errno = n % 2 ? EIO : ENOSPC;
+        write_countdown = n;
+        error = client_open_at(&client, path, detail);
+        if (write_countdown > 0)
+            break;
+        assert_int_not_equal(error, HF_OK);
+        error = sql_number("PRAGMA user_version") == 1
+                    ? (int)sql_number("SELECT count(expires_ns) FROM hold")
+                    : (int)sql_number("SELECT count(until_ns) FROM hold");
+        assert_int_equal(error, 1);
+        client_open(&client);
+        assert_int_equal(do_try(&client, "lock", 1, 30000, false).verdict, HFI_GRANTED);
+        client_close(&client);
+    }
+    write_countdown = 0;
+    assert_int_equal(error, HF_OK);
+    assert_true(n > 3);
+    client_close(&client);
+}
+
 /* The epoch is on the disk before its first token is drawn; the rest waits for no disk. */
 static void what_is_synced(void **state)
 {
@@ -523,6 +565,7 @@ int main(void)
         T(full_disk_at_every_write),
         T(full_file_system),
         T(no_room_for_a_new_file),
+        T(old_file_at_every_write),
         T(what_is_synced),
         T(locked_for_too_long),
         T(waiting_revives_nothing),

@@ -88,12 +88,12 @@ static int put_hold(struct hfi_sqlite *s, const struct attempt *at, const struct
 {
     int64_t expires = (int64_t)hfi_time_add(at->now, lease->ttl_ms * HFI_MSEC);
     int changes = hfi_sqlite_run(
-        s, hfi_sqlite_query(s, HFI_SQL_HOLD_PUT, "tiiiiiiiiit", lease->name,
-                            (size_t)lease->name_len, (int64_t)hfi_sqlite_class_of(lease->kind),
-                            s->client, (int64_t)lease->owner, (int64_t)lease->kind,
-                            (int64_t)lease->permits, (int64_t)lease->token, expires,
-                            (int64_t)at->now, (int64_t)lease->ttl_ms, lease->label,
-                            lease->label ? strlen(lease->label) : (size_t)0));
+        s,
+        hfi_sqlite_query(s, HFI_SQL_HOLD_PUT, "tiiiiiiiiit", lease->name, (size_t)lease->name_len,
+                         (int64_t)hfi_sqlite_class_of(lease->kind), s->client,
+                         (int64_t)lease->owner, (int64_t)lease->kind, (int64_t)lease->permits,
+                         (int64_t)lease->token, expires, (int64_t)at->now, (int64_t)lease->ttl_ms,
+                         lease->label, lease->label ? strlen(lease->label) : (size_t)0));
 
     return changes < 0 ? changes : HF_OK;
 }
@@ -121,9 +121,9 @@ static int grant(struct hfi_sqlite *s, const struct attempt *at, struct hfi_leas
 /* A lock, or permits as a lease. */
 static int try_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
 {
-    uint32_t wanted = !is_alone(lease) || lease->tokens < 1     ? 1
+    uint32_t wanted = !is_alone(lease) || lease->tokens < 1   ? 1
                       : lease->tokens > HFI_SQLITE_TOKENS_MAX ? HFI_SQLITE_TOKENS_MAX
-                                                                : lease->tokens;
+                                                              : lease->tokens;
     struct attempt at = { .now = hfi_sqlite_now(),
                           .line = hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind) };
     int error = hfi_sqlite_tokens(s, wanted, &at.token, &at.used);
@@ -178,8 +178,7 @@ static int count_others(struct hfi_sqlite *s, const struct hfi_sqlite_line *line
 
 static int release_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
 {
-    struct hfi_sqlite_line line =
-        hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
+    struct hfi_sqlite_line line = hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
     int changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", lease->name,
                                                      (size_t)lease->name_len,
                                                      (int64_t)hfi_sqlite_class_of(lease->kind),

@@ -89,8 +89,7 @@ static int next_alive(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlit
 int hfi_sqlite_line_turn(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease,
                          int64_t left, struct hfi_sqlite_turn *ret_turn)
 {
-    struct hfi_sqlite_line line =
-        hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
+    struct hfi_sqlite_line line = hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
     int64_t units = hfi_sqlite_units_of(lease);
     struct hfi_sqlite_ticket at = { .ticket = 0 };
     int found;
@@ -153,12 +152,12 @@ int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const struct hfi_sq
 
 int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease)
 {
-    int changes = hfi_sqlite_run(
-        s, hfi_sqlite_query(s, HFI_SQL_TICKET_ADD, "itiiiii", s->client, lease->name,
-                            (size_t)lease->name_len, (int64_t)lease->kind,
-                            hfi_sqlite_place_of(lease->kind, lease->owner),
-                            (int64_t)hfi_sqlite_family_of(lease->kind), hfi_sqlite_units_of(lease),
-                            (int64_t)now));
+    int changes =
+        hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ADD, "itiiiii", s->client, lease->name,
+                                           (size_t)lease->name_len, (int64_t)lease->kind,
+                                           hfi_sqlite_place_of(lease->kind, lease->owner),
+                                           (int64_t)hfi_sqlite_family_of(lease->kind),
+                                           hfi_sqlite_units_of(lease), (int64_t)now));
 
     return changes < 0 ? changes : HF_OK;
 }
@@ -166,9 +165,8 @@ int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_le
 int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
                          uint64_t owner, int64_t *ret_ticket, bool *ret_called)
 {
-    sqlite3_stmt *statement =
-        hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len, (int64_t)kind,
-                         hfi_sqlite_place_of(kind, owner));
+    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len,
+                                               (int64_t)kind, hfi_sqlite_place_of(kind, owner));
     int row = hfi_sqlite_row(s, statement);
 
     if (row <= 0)

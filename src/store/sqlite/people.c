@@ -355,8 +355,7 @@ int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request)
     int error = read_crowd(s, &at.crowd);
 
     if (!error) {
-        at.stream[HOLDS].statement =
-            hfi_sqlite_query(s, HFI_SQL_SHOW_HOLDS, "t", query->text, len);
+        at.stream[HOLDS].statement = hfi_sqlite_query(s, HFI_SQL_SHOW_HOLDS, "t", query->text, len);
         at.stream[TALLIES].statement =
             hfi_sqlite_query(s, HFI_SQL_SHOW_TALLIES, "t", query->text, len);
         at.stream[WAITERS].statement =
@@ -400,10 +399,9 @@ static int find_owner(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, 
 static int drop_hold(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
                      const struct hfi_sqlite_holder *holder)
 {
-    int changes =
-        hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", line->name, line->len,
-                                           (int64_t)holder->class_, holder->peer.client,
-                                           holder->owner));
+    int changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", line->name,
+                                                     line->len, (int64_t)holder->class_,
+                                                     holder->peer.client, holder->owner));
 
     return changes < 0 ? changes : HF_OK;
 }

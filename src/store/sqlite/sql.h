@@ -91,7 +91,8 @@
     "SELECT name, class = 2, client, owner, kind, permits, token, until_ns, since_ns, label"       \
     " FROM hold"
 
-#define HFI_SQLITE_TALLIES "SELECT name, family, number, ttl_ms, made_ns FROM tally WHERE family < 4"
+#define HFI_SQLITE_TALLIES                                                                         \
+    "SELECT name, family, number, ttl_ms, made_ns FROM tally WHERE family < 4"
 
 #define HFI_SQLITE_STATEMENTS(X)                                                                   \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -139,8 +140,8 @@
                   " from_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                 \
     X(TICKET_CALL, "UPDATE waiter SET called_ns = ?2 WHERE ticket = ?1")                           \
     X(TICKET_DROP, "DELETE FROM waiter WHERE ticket = ?1")                                         \
-    X(TICKET_ANNOUNCE, "UPDATE waiter SET threads = ?5 WHERE " HFI_SQLITE_MINE                     \
-                       " AND threads <> ?5")                                                       \
+    X(TICKET_ANNOUNCE,                                                                             \
+      "UPDATE waiter SET threads = ?5 WHERE " HFI_SQLITE_MINE " AND threads <> ?5")                \
     X(TICKETS_OF, "SELECT name, family, ticket FROM waiter WHERE client = ?1"                      \
                   " ORDER BY name LIMIT 1")                                                        \
     X(TICKETS_FORGET, "DELETE FROM waiter WHERE client = ?1")                                      \
@@ -151,8 +152,8 @@
     X(LIST_WAITERS, HFI_SQLITE_WAITERS("", "") " ORDER BY name, family, place")                    \
     X(SHOW_HOLDS, HFI_SQLITE_HOLDS " WHERE name = ?1 ORDER BY class, since_ns")                    \
     X(SHOW_TALLIES, HFI_SQLITE_TALLIES " AND name = ?1 ORDER BY family")                           \
-    X(SHOW_WAITERS, HFI_SQLITE_WAITERS(" WHERE name = ?1", " AND name = ?1")                       \
-                        " ORDER BY family, place")
+    X(SHOW_WAITERS,                                                                                \
+      HFI_SQLITE_WAITERS(" WHERE name = ?1", " AND name = ?1") " ORDER BY family, place")
 
 enum hfi_sqlite_sql {
 #define HFI_X(name, text) HFI_SQL_##name,

@@ -256,7 +256,9 @@ struct hfi_sqlite_line {
 
 static inline struct hfi_sqlite_line hfi_sqlite_line_of(const char *name, size_t len, uint8_t kind)
 {
-    struct hfi_sqlite_line line = { .name = name, .len = len, .family = hfi_sqlite_family_of(kind) };
+    struct hfi_sqlite_line line = { .name = name,
+                                    .len = len,
+                                    .family = hfi_sqlite_family_of(kind) };
 
     return line;
 }

@@ -148,8 +148,8 @@ static void perform(struct hfi_sqlite *s, hfi_time now, struct hfi_request *requ
         if (s->frames && !s->drop)
             hfi_sqlite_shorten_log(s);
     } else if (s->unknown) {
-        s->granted += request->op == HFI_OP_TRY &&
-                      hfi_sqlite_is_hold(hfi_request_lease(request)->kind);
+        s->granted +=
+            request->op == HFI_OP_TRY && hfi_sqlite_is_hold(hfi_request_lease(request)->kind);
         hfi_request_finish(request, HFI_UNKNOWN, HF_ERR_UNSURE);
     } else {
         hfi_request_finish(request, HFI_NOT_DONE, error);

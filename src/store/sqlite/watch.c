@@ -198,8 +198,7 @@ static int find_before(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqli
 static int examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting)
 {
     const struct hfi_watch *watch = waiting->watch;
-    struct hfi_sqlite_line line =
-        hfi_sqlite_line_of(watch->name, watch->name_len, waiting->kind);
+    struct hfi_sqlite_line line = hfi_sqlite_line_of(watch->name, watch->name_len, waiting->kind);
     struct crowd crowd = { .count = 0 };
     int64_t ticket;
     bool called;

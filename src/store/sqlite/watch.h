@@ -17,7 +17,8 @@ struct hfi_sqlite_guard {
 struct hfi_sqlite_waiting {
     struct hfi_sqlite_waiting *prev, *next;
     struct hfi_watch *watch;
-    uint64_t owner; /* as the watch said when it was made: it may be changed before the next WATCH */
+    uint64_t
+        owner; /* as the watch said when it was made: it may be changed before the next WATCH */
     uint8_t kind;
     struct hfi_sqlite_guard *before;
 };
