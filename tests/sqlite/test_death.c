@@ -324,12 +324,12 @@ static void strange_rows(void **state)
         "INSERT INTO client SELECT 77, '../../../../../etc/passwd', boot, '', '', '', 1, 0, '' "
         "FROM client");
     sql_number("INSERT INTO hold (name, class, client, owner, kind, permits, token, until_ns,"
-               " since_ns, ttl_ms)"
-               " VALUES ('lock', 0, 77, 1, 0, 0, 1, 9000000000000000000, 1, 1)");
-    sql_number("INSERT INTO waiter (name, family, client, kind, owner, units, from_ns)"
-               " VALUES ('lock', 0, 77, 0, 0, 1 << 40, 1)");
-    sql_number("INSERT INTO waiter (name, family, client, kind, owner, units, from_ns)"
-               " VALUES ('lock', 0, 78, 0, 0, 1 << 40, 1)");
+               " since_ns, ttl_ms, called)"
+               " VALUES ('lock', 0, 77, 1, 0, 0, 1, 9000000000000000000, 1, 1, 0)");
+    sql_number("INSERT INTO waiter (name, family, client, kind, place, owner, units, from_ns)"
+               " VALUES ('lock', 0, 77, 0, 0, 0, 1 << 40, 1)");
+    sql_number("INSERT INTO waiter (name, family, client, kind, place, owner, units, from_ns)"
+               " VALUES ('lock', 0, 78, 0, 0, 0, 1 << 40, 1)");
     assert_int_equal(do_try(&a, "lock", 1, 30000, false).verdict, HFI_GRANTED);
     assert_int_equal(sql_number("SELECT count(*) FROM waiter"), 0);
     assert_int_equal(access("/etc/passwd", F_OK), 0);

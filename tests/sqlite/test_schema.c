@@ -95,7 +95,7 @@ static void keeps_what_it_has(void **state)
                                 " kind = 0 AND class = 0 AND owner = 5 AND token = 30064771171"),
                      1);
     assert_int_equal(sql_number("SELECT count(*) FROM waiter WHERE threads IN (3, 1) AND family = 0"
-                                " AND owner = 0 AND kind = 0"),
+                                " AND place = 0 AND kind = 0"),
                      2);
     assert_int_equal(sql_number("SELECT units FROM waiter WHERE ticket = 41"), HFI_SQLITE_ALL);
     assert_int_equal(sql_number("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND"
@@ -121,10 +121,11 @@ static void keeps_what_it_has(void **state)
  * or looks fails. */
 static void old_programs_fail(void **state)
 {
+    static const char grant[] = "INSERT OR REPLACE INTO hold (name, client, owner, token, "
+                                "expires_ns, since_ns, ttl_ms) VALUES ('lock', 1, 1, 1, 1, 1, 1)";
     static const char *const statements[] = {
         "SELECT h.client, h.owner, h.token, h.expires_ns FROM hold h WHERE h.name = 'lock'",
-        "INSERT OR REPLACE INTO hold (name, client, owner, token, expires_ns, since_ns, ttl_ms,"
-        " label) VALUES ('lock', 1, 1, 1, 1, 1, 1, NULL)",
+        grant,
         "UPDATE hold SET expires_ns = 5, ttl_ms = 6 WHERE name = 'lock' AND client = 1",
         "INSERT OR IGNORE INTO waiter (name, client, since_ns) VALUES ('lock', 1, 1)",
         "SELECT name, client, since_ns, threads, ticket AS place FROM waiter",

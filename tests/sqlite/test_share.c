@@ -231,6 +231,32 @@ static void writer_is_not_starved(void **state)
     client_close(&writer);
 }
 
+/* The threads of one process share a place: its readers follow the first, for a moment. */
+static void readers_of_one_process(void **state)
+{
+    struct client a, b, writer;
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    client_open(&writer);
+    take(&writer, HFI_KIND_WRITE, "lock", 1);
+    take(&a, HFI_KIND_READ, "lock", 1);
+    take(&b, HFI_KIND_WRITE, "lock", 1);
+    give(&writer, HFI_KIND_WRITE, "lock", 1);
+    for (uint64_t owner = 1; owner <= 3; owner++)
+        assert_int_equal(take(&a, HFI_KIND_READ, "lock", owner).verdict, HFI_GRANTED);
+    assert_int_equal(take(&writer, HFI_KIND_READ, "lock", 1).verdict, HFI_BUSY);
+    nap_ms((long)(HFI_SQLITE_FOLLOW / HFI_MSEC) + 1);
+    assert_int_equal(take(&a, HFI_KIND_READ, "lock", 4).verdict, HFI_BUSY);
+    for (uint64_t owner = 1; owner <= 3; owner++)
+        give(&a, HFI_KIND_READ, "lock", owner);
+    assert_int_equal(take(&b, HFI_KIND_WRITE, "lock", 1).verdict, HFI_GRANTED);
+    client_close(&a);
+    client_close(&b);
+    client_close(&writer);
+}
+
 /* A writer in front gives up: the readers behind it go in beside those that read. */
 static void writer_gives_up(void **state)
 {
@@ -557,7 +583,7 @@ int main(void)
         T(readers_die),         T(late_reader_dies),
         T(waiting_writer_dies), T(stopped_reader),
         T(readers_expire),      T(more_readers_than_are_watched),
-        T(farewells),
+        T(farewells),           T(readers_of_one_process),
 #undef T
     };
 

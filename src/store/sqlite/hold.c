@@ -9,8 +9,8 @@
  *   1. a grant of a lock to one owner alone draws new tokens in the same transaction, so they grow in the
  *      order of the grants;
  *   2. what a grant gives was left of the name, and would have been left had all those before it in the line
- *      been served first (line.c). Only an owner that writes gets the name for reading past the line, which
- *      waits for its write hold;
+ *      been served first (line.c). Past the line come an owner that writes, and wants to read: the line waits
+ *      for its write hold; and for a moment the other readers of a process whose turn has come;
  *   3. a lease that is over is never renewed, even if the row is still there: another may have looked at it;
  *   4. a name has at most one hold that is alone, and then readers only of that hold's owner.
  */
@@ -88,12 +88,12 @@ static int put_hold(struct hfi_sqlite *s, const struct attempt *at, const struct
 {
     int64_t expires = (int64_t)hfi_time_add(at->now, lease->ttl_ms * HFI_MSEC);
     int changes = hfi_sqlite_run(
-        s,
-        hfi_sqlite_query(s, HFI_SQL_HOLD_PUT, "tiiiiiiiiit", lease->name, (size_t)lease->name_len,
-                         (int64_t)hfi_sqlite_class_of(lease->kind), s->client,
-                         (int64_t)lease->owner, (int64_t)lease->kind, (int64_t)lease->permits,
-                         (int64_t)lease->token, expires, (int64_t)at->now, (int64_t)lease->ttl_ms,
-                         lease->label, lease->label ? strlen(lease->label) : (size_t)0));
+        s, hfi_sqlite_query(
+               s, HFI_SQL_HOLD_PUT, "tiiiiiiiiiti", lease->name, (size_t)lease->name_len,
+               (int64_t)hfi_sqlite_class_of(lease->kind), s->client, (int64_t)lease->owner,
+               (int64_t)lease->kind, (int64_t)lease->permits, (int64_t)lease->token, expires,
+               (int64_t)at->now, (int64_t)lease->ttl_ms, lease->label,
+               lease->label ? strlen(lease->label) : (size_t)0, (int64_t)(at->turn.ticket != 0)));
 
     return changes < 0 ? changes : HF_OK;
 }
@@ -116,6 +116,22 @@ static int grant(struct hfi_sqlite *s, const struct attempt *at, struct hfi_leas
         return error;
     lease->verdict = HFI_GRANTED;
     return HF_OK;
+}
+
+/* A process has one place, however many of its threads wait: when that has come, its other readers go in
+ * with the first, past whoever waits behind it, if they come at once. */
+static int follow(struct hfi_sqlite *s, struct attempt *at, const struct hfi_lease *lease)
+{
+    int64_t since = (int64_t)at->now - (int64_t)HFI_SQLITE_FOLLOW;
+    int row = 0;
+
+    if (lease->kind == HFI_KIND_READ && at->room.left > 0 && s->client)
+        row = hfi_sqlite_row(s, hfi_sqlite_query(s, HFI_SQL_HOLD_FOLLOW, "tiii", lease->name,
+                                                 (size_t)lease->name_len, s->client, since,
+                                                 (int64_t)at->now));
+    at->turn.come = row > 0;
+    at->turn.ticket = 0;
+    return row < 0 ? row : HF_OK;
 }
 
 /* A lock, or permits as a lease. */
@@ -141,6 +157,8 @@ static int try_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
     at.turn.come = at.room.within;
     if (!at.room.within)
         error = hfi_sqlite_line_turn(s, at.now, lease, at.room.left, &at.turn);
+    if (!error && !at.turn.come)
+        error = follow(s, &at, lease);
     if (error)
         return error;
     if (!at.turn.come)

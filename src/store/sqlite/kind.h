@@ -81,10 +81,19 @@ static inline int64_t hfi_sqlite_units_of(const struct hfi_lease *lease)
     }
 }
 
-/* Whose place in the line it is, among those of one client and kind: each fair owner has its own. */
-static inline int64_t hfi_sqlite_place_of(uint8_t kind, uint64_t owner)
+/* Of several places in the line that one client has in one kind: each fair owner has its own, and so has each
+ * number of permits. (The engine has a gate for each of them.) */
+static inline int64_t hfi_sqlite_place_of(const struct hfi_lease *lease)
 {
-    return kind == HFI_KIND_FAIR ? (int64_t)owner : 0;
+    switch (lease->kind) {
+    case HFI_KIND_FAIR:
+        return (int64_t)lease->owner;
+    case HFI_KIND_PERMITS:
+    case HFI_KIND_SEMAPHORE:
+        return hfi_sqlite_units_of(lease);
+    default:
+        return 0;
+    }
 }
 
 #endif

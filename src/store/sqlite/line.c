@@ -2,8 +2,8 @@
 /*
  * The line: who waits for a name, in order, whatever the kind.
  *
- * A client has at most one ticket for a name in each kind, whatever the number of its threads; of the fair
- * kind, one for each owner. Each wants some units of the name (room.c), and gets them in order: those at the
+ * A client has one ticket for a name in each kind, whatever the number of its threads, or one for each fair
+ * owner, or each number of permits (kind.h). Each wants some units of the name (room.c), and gets them in order: those at the
  * head that fit into what is left, all together, have their turn. So readers that come one after another go
  * in together, a writer behind them waits for them, and readers behind a waiting writer wait.
  *
@@ -56,7 +56,7 @@ static bool is_for(const struct hfi_sqlite *s, const struct hfi_sqlite_ticket *t
                    const struct hfi_lease *lease)
 {
     return lease && s->client && ticket->peer.client == s->client && ticket->kind == lease->kind &&
-           ticket->place == hfi_sqlite_place_of(lease->kind, lease->owner);
+           ticket->place == hfi_sqlite_place_of(lease);
 }
 
 /* The next ticket behind *at (0: the first) that is this lease's, or whose client lives and that is not
@@ -152,27 +152,52 @@ int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const struct hfi_sq
 
 int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease)
 {
+    size_t len = lease->name_len;
+    enum hfi_sqlite_family family = hfi_sqlite_family_of(lease->kind);
+    int64_t kind = lease->kind, place = hfi_sqlite_place_of(lease), owner = (int64_t)lease->owner;
     int changes =
-        hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ADD, "itiiiii", s->client, lease->name,
-                                           (size_t)lease->name_len, (int64_t)lease->kind,
-                                           hfi_sqlite_place_of(lease->kind, lease->owner),
-                                           (int64_t)hfi_sqlite_family_of(lease->kind),
+        hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ADD, "itiiiiii", s->client,
+                                           lease->name, len, kind, place, owner, (int64_t)family,
                                            hfi_sqlite_units_of(lease), (int64_t)now));
 
+    if (changes == 0 && (family == HFI_SQLITE_PERMITS || family == HFI_SQLITE_SEMAPHORES))
+        changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_AGAIN, "itiii", s->client,
+                                                     lease->name, len, kind, place, owner));
     return changes < 0 ? changes : HF_OK;
 }
 
 int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
                          uint64_t owner, int64_t *ret_ticket, bool *ret_called)
 {
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len,
-                                               (int64_t)kind, hfi_sqlite_place_of(kind, owner));
+    sqlite3_stmt *statement =
+        hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len, (int64_t)kind,
+                         kind == HFI_KIND_FAIR ? (int64_t)owner : 0);
     int row = hfi_sqlite_row(s, statement);
 
     if (row <= 0)
         return row;
     *ret_ticket = sqlite3_column_int64(statement, 0);
     *ret_called = sqlite3_column_int64(statement, 1) != 0;
+    sqlite3_reset(statement);
+    return 1;
+}
+
+/* A place of several is known by its owner that was last told that it is busy. */
+static int find_to_leave(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
+                         uint64_t owner, int64_t *ret_ticket)
+{
+    bool called;
+    sqlite3_stmt *statement;
+    int row;
+
+    if (kind != HFI_KIND_PERMITS && kind != HFI_KIND_SEMAPHORE)
+        return hfi_sqlite_line_mine(s, name, len, kind, owner, ret_ticket, &called);
+    statement = hfi_sqlite_query(s, HFI_SQL_TICKET_LAST, "itii", s->client, name, len,
+                                 (int64_t)kind, (int64_t)owner);
+    row = hfi_sqlite_row(s, statement);
+    if (row <= 0)
+        return row;
+    *ret_ticket = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
     return 1;
 }
@@ -198,8 +223,7 @@ int hfi_sqlite_line_leave(struct hfi_sqlite *s, const char *name, size_t len, ui
 {
     struct hfi_sqlite_line line = hfi_sqlite_line_of(name, len, kind);
     int64_t ticket;
-    bool called;
-    int found = s->client ? hfi_sqlite_line_mine(s, name, len, kind, owner, &ticket, &called) : 0;
+    int found = s->client ? find_to_leave(s, name, len, kind, owner, &ticket) : 0;
 
     return found <= 0 ? found : hfi_sqlite_line_remove(s, hfi_sqlite_now(), &line, ticket);
 }

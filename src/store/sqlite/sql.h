@@ -4,11 +4,11 @@
  *
  *   meta    one row: the boot that the rows belong to, the durable epoch, the tokens drawn in it
  *   client  one row a store instance that has held or waited; alive as long as its file is locked (client.c)
- *   hold    one row a hold; class says whether it leaves room for others (kind.h), permits how many it has;
- *           threads counts those of the same client that wait for it, who need no ticket, since threads_ns
- *   waiter  one row a client that waits for a name in a kind, or (fair) an owner of it, in the order of
- *           `ticket`; units is how much of the name it wants (room.c), called_ns when it was first seen to be
- *           its turn
+ *   hold    one row a hold; class says whether it leaves room for others (kind.h), permits how many it has,
+ *           called whether it was waited for in the line; threads counts those of the same client that wait for it, who need no ticket, since threads_ns
+ *   waiter  one row a place in the line of a name, in the order of `ticket`: a client has one in each kind,
+ *           or several (kind.h); owner is the one that tried last, units how much of the name it wants
+ *           (room.c), called_ns when it was first seen to be its turn
  *   tally   one row a number that is kept under a name: of permits, of a semaphore, of a latch; or a stamp
  *   done    one row a change of a number that was made, by the number that its client gave it: made again, it
  *           is not made again
@@ -30,14 +30,14 @@
     "CREATE TABLE hold (name TEXT NOT NULL, class INTEGER NOT NULL, client INTEGER NOT NULL,"      \
     " owner INTEGER NOT NULL, kind INTEGER NOT NULL, permits INTEGER NOT NULL,"                    \
     " token INTEGER NOT NULL, until_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL,"               \
-    " ttl_ms INTEGER NOT NULL, label TEXT, threads INTEGER NOT NULL DEFAULT 0,"                    \
-    " threads_ns INTEGER NOT NULL DEFAULT 0,"                                                      \
+    " ttl_ms INTEGER NOT NULL, label TEXT, called INTEGER NOT NULL,"                               \
+    " threads INTEGER NOT NULL DEFAULT 0, threads_ns INTEGER NOT NULL DEFAULT 0,"                  \
     " PRIMARY KEY (name, class, client, owner)) WITHOUT ROWID;"                                    \
     "CREATE TABLE waiter (ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"           \
     " family INTEGER NOT NULL, client INTEGER NOT NULL, kind INTEGER NOT NULL,"                    \
-    " owner INTEGER NOT NULL, units INTEGER NOT NULL, from_ns INTEGER NOT NULL,"                   \
-    " called_ns INTEGER NOT NULL DEFAULT 0, threads INTEGER NOT NULL DEFAULT 1,"                   \
-    " UNIQUE (client, name, kind, owner));"                                                        \
+    " place INTEGER NOT NULL, owner INTEGER NOT NULL, units INTEGER NOT NULL,"                     \
+    " from_ns INTEGER NOT NULL, called_ns INTEGER NOT NULL DEFAULT 0,"                             \
+    " threads INTEGER NOT NULL DEFAULT 1, UNIQUE (client, name, kind, place));"                    \
     "CREATE INDEX waiter_line ON waiter (name, family, ticket, client, kind);"                     \
     "CREATE TABLE tally (name TEXT NOT NULL, family INTEGER NOT NULL, number INTEGER NOT NULL,"    \
     " ttl_ms INTEGER NOT NULL, made_ns INTEGER NOT NULL, made_ms INTEGER NOT NULL,"                \
@@ -64,19 +64,19 @@
     "ALTER TABLE hold RENAME TO hold_1;"                                                           \
     "ALTER TABLE waiter RENAME TO waiter_1;" HFI_SQLITE_SCHEMA_2                                   \
     "INSERT INTO hold (name, class, client, owner, kind, permits, token, until_ns, since_ns,"      \
-    " ttl_ms, label, threads, threads_ns) SELECT name, 0, client, owner, 0, 0, token,"             \
-    " expires_ns, since_ns, ttl_ms, label, threads, threads_ns FROM hold_1;"                       \
-    "INSERT INTO waiter (ticket, name, family, client, kind, owner, units, from_ns, called_ns,"    \
-    " threads) SELECT ticket, name, 0, client, 0, 0, 1 << 40, since_ns, called_ns, threads"        \
-    " FROM waiter_1;"                                                                              \
+    " ttl_ms, label, called, threads, threads_ns) SELECT name, 0, client, owner, 0, 0, token,"     \
+    " expires_ns, since_ns, ttl_ms, label, 0, threads, threads_ns FROM hold_1;"                    \
+    "INSERT INTO waiter (ticket, name, family, client, kind, place, owner, units, from_ns,"        \
+    " called_ns, threads) SELECT ticket, name, 0, client, 0, 0, 0, 1 << 40, since_ns,"             \
+    " called_ns, threads FROM waiter_1;"                                                           \
     "DROP TABLE hold_1;"                                                                           \
     "DROP TABLE waiter_1;"
 
 #define HFI_SQLITE_TICKET                                                                          \
-    "SELECT w.ticket, w.client, w.kind, w.owner, w.units, w.called_ns, c.uuid, c.boot"             \
+    "SELECT w.ticket, w.client, w.kind, w.place, w.units, w.called_ns, c.uuid, c.boot"             \
     " FROM waiter w LEFT JOIN client c ON c.id = w.client WHERE w.name = ?1 AND w.family = ?2 "
 
-#define HFI_SQLITE_MINE "client = ?1 AND name = ?2 AND kind = ?3 AND owner = ?4"
+#define HFI_SQLITE_MINE "client = ?1 AND name = ?2 AND kind = ?3"
 
 #define HFI_SQLITE_HOLD_KEY "name = ?1 AND class = ?2 AND client = ?3 AND owner = ?4"
 
@@ -119,13 +119,15 @@
              " FROM hold h LEFT JOIN client c ON c.id = h.client"                                  \
              " WHERE h.name = ?1 AND h.class >= ?2 AND h.class <= ?3 ORDER BY h.class")            \
     X(HOLD_PUT, "INSERT OR REPLACE INTO hold (name, class, client, owner, kind, permits, token,"   \
-                " until_ns, since_ns, ttl_ms, label)"                                              \
-                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                          \
+                " until_ns, since_ns, ttl_ms, label, called)"                                      \
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                     \
     X(HOLD_DROP, "DELETE FROM hold WHERE " HFI_SQLITE_HOLD_KEY)                                    \
     X(HOLD_RENEW, "UPDATE hold SET until_ns = ?6, ttl_ms = ?7 WHERE " HFI_SQLITE_HOLD_KEY          \
                   " AND until_ns > ?5 AND EXISTS (SELECT 1 FROM client WHERE id = ?3)")            \
     X(HOLD_LOOK, "SELECT 1 FROM hold WHERE " HFI_SQLITE_HOLD_KEY                                   \
                  " AND until_ns > ?5 AND EXISTS (SELECT 1 FROM client WHERE id = ?3)")             \
+    X(HOLD_FOLLOW, "SELECT 1 FROM hold WHERE name = ?1 AND class = 1 AND client = ?2"              \
+                   " AND called AND since_ns > ?3 AND until_ns > ?4 LIMIT 1")                      \
     X(HOLD_ANNOUNCE, "UPDATE hold SET token = ?6, since_ns = ?7, label = ?8, threads = ?10,"       \
                      " threads_ns = ?11 WHERE " HFI_SQLITE_HOLD_KEY " AND until_ns > ?5"           \
                      " AND (token <> ?6 OR label IS NOT ?8 OR abs(since_ns - ?7) > ?9"             \
@@ -135,9 +137,14 @@
     X(HOLDS_FORGET, "DELETE FROM hold WHERE client = ?1")                                          \
     X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?3 ORDER BY w.ticket DESC LIMIT 1")         \
     X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?3 ORDER BY w.ticket LIMIT 1")               \
-    X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE)                  \
-    X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (client, name, kind, owner, family, units,"        \
-                  " from_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                 \
+    X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                   \
+                   " AND (?4 = 0 OR place = ?4) ORDER BY called_ns > 0 DESC, ticket LIMIT 1")      \
+    X(TICKET_LAST,                                                                                 \
+      "SELECT ticket FROM waiter WHERE " HFI_SQLITE_MINE " ORDER BY owner = ?4 DESC LIMIT 1")      \
+    X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (client, name, kind, place, owner, family,"        \
+                  " units, from_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                      \
+    X(TICKET_AGAIN, "UPDATE waiter SET owner = ?5, called_ns = 0 WHERE " HFI_SQLITE_MINE           \
+                    " AND place = ?4 AND (owner <> ?5 OR called_ns <> 0)")                         \
     X(TICKET_CALL, "UPDATE waiter SET called_ns = ?2 WHERE ticket = ?1")                           \
     X(TICKET_DROP, "DELETE FROM waiter WHERE ticket = ?1")                                         \
     X(TICKET_ANNOUNCE,                                                                             \

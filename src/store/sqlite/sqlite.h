@@ -41,6 +41,8 @@
 
 /* How long the one whose turn it is may take to come, before the next one is called. */
 #define HFI_SQLITE_GRACE (HFI_SEC)
+/* How long after a reader from the line has been let in others of its process may follow it. */
+#define HFI_SQLITE_FOLLOW (10 * HFI_MSEC)
 /* Tokens that one TRY may draw. */
 #define HFI_SQLITE_TOKENS_MAX (1u << 20)
 /* Tokens of an epoch; epochs. Together they stay below 2^53. */

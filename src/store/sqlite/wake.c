@@ -173,9 +173,9 @@ void hfi_sqlite_wake_tried(struct hfi_sqlite *s, const struct hfi_lease *lease)
         s->wake.listen_ns = hfi_sqlite_now() + HFI_SQLITE_LISTEN_AFTER;
     if (lease->verdict != HFI_BUSY || !lease->ticket)
         return;
-    waiting = hfi_sqlite_find_waiting(s, lease);
-    if (waiting && hfi_sqlite_listen(s))
-        hfi_sqlite_examine(s, hfi_sqlite_now(), waiting);
+    DL_FOREACH (s->wake.waiting, waiting)
+        if (hfi_sqlite_waits_for(waiting, lease) && hfi_sqlite_listen(s))
+            hfi_sqlite_examine(s, hfi_sqlite_now(), waiting);
 }
 
 void hfi_sqlite_wake_lost(struct hfi_sqlite *s)

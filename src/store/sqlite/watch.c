@@ -245,24 +245,22 @@ void hfi_sqlite_examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_wa
  * WATCH, UNWATCH
  */
 
-struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s,
-                                                   const struct hfi_lease *lease)
+bool hfi_sqlite_waits_for(const struct hfi_sqlite_waiting *waiting, const struct hfi_lease *lease)
 {
-    struct hfi_sqlite_waiting *waiting;
-
-    DL_FOREACH (s->wake.waiting, waiting) {
-        if (waiting->kind == lease->kind && waiting->watch->name_len == lease->name_len &&
-            hfi_sqlite_place_of(waiting->kind, waiting->owner) ==
-                hfi_sqlite_place_of(lease->kind, lease->owner) &&
-            memcmp(waiting->watch->name, lease->name, lease->name_len) == 0)
-            return waiting;
-    }
-    return NULL;
+    return waiting->kind == lease->kind &&
+           (waiting->kind != HFI_KIND_FAIR || waiting->owner == lease->owner) &&
+           waiting->watch->name_len == lease->name_len &&
+           memcmp(waiting->watch->name, lease->name, lease->name_len) == 0;
 }
 
 uint32_t hfi_sqlite_wake_watches(const struct hfi_sqlite *s, const struct hfi_lease *lease)
 {
-    return hfi_sqlite_find_waiting(s, lease) ? 1 : 0;
+    const struct hfi_sqlite_waiting *waiting;
+
+    DL_FOREACH (s->wake.waiting, waiting)
+        if (hfi_sqlite_waits_for(waiting, lease))
+            return 1;
+    return 0;
 }
 
 int hfi_sqlite_watch(struct hfi_sqlite *s, struct hfi_request *request)

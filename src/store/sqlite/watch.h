@@ -31,9 +31,8 @@ bool hfi_sqlite_listen(struct hfi_sqlite *s);
 
 /* watch.c */
 
-/* Who waits for this name in this kind (fair: for this owner), or NULL. */
-struct hfi_sqlite_waiting *hfi_sqlite_find_waiting(const struct hfi_sqlite *s,
-                                                   const struct hfi_lease *lease);
+/* Is this one for the name and kind of the lease, and (fair) for its owner? */
+bool hfi_sqlite_waits_for(const struct hfi_sqlite_waiting *waiting, const struct hfi_lease *lease);
 /* Is it our turn, and if not, who is before us? One of them, or all (NULL). */
 void hfi_sqlite_examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *one);
 /* The files of those before that were closed, or are gone: are they dead? */
