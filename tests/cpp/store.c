@@ -31,3 +31,8 @@ void store_stop(void)
     else if (server.pid > 0)
         server_stop(&server);
 }
+
+int store_can_cancel(void)
+{
+    return TEST_CAN_CANCEL;
+}

@@ -10,6 +10,8 @@ extern "C" {
 /* Starts a store of the kind "sqlite" or "redis", and returns its URI; NULL: there is none on this machine. */
 const char *store_start(const char *kind);
 void store_stop(void);
+/* Can threads be cancelled, and processes with threads fork? The thread sanitizer cannot stand it. */
+int store_can_cancel(void);
 
 #ifdef __cplusplus
 }

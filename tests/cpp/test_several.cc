@@ -74,6 +74,7 @@ void crowd()
     std::atomic<int> inside(0), number(0);
     std::vector<std::thread> threads;
 
+    threads.reserve(sets.size());
     for (const auto &set : sets)
         threads.emplace_back([&] {
             holdfast::multi_mutex mutex(set);
