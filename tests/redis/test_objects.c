@@ -30,7 +30,7 @@ static int step(struct hfi_object wanted)
 }
 
 /* STEP(verb, name, members…) */
-#define STEP(verb_, ...) step((struct hfi_object){ .verb = verb_, .name = __VA_ARGS__ })
+#define STEP(verb_, ...) step((struct hfi_object){ .verb = (uint8_t)(verb_), .name = __VA_ARGS__ })
 
 static int begin(void **state)
 {

@@ -136,7 +136,7 @@ void hfi_permit_id(char to[HFI_PERMIT_ID], const char *client, uint64_t owner, u
     for (; *client && digits < 2 * ID_CLIENT; client++) {
         if (*client == '-')
             continue;
-        to[digits / 2] = (char)((unsigned char)to[digits / 2] << 4 | hex_value(*client));
+        to[digits / 2] = (char)((unsigned)(unsigned char)to[digits / 2] << 4 | hex_value(*client));
         digits++;
     }
     put_big_endian(to + ID_CLIENT, ID_OWNER, owner);
