@@ -281,11 +281,24 @@ static void cancelled_thread(void **state)
     hf_close(c);
 }
 
+/* ThreadSanitizer does not see what a cancelled thread lets go of. */
+#ifdef __SANITIZE_THREAD__
+static void not_here(void **state)
+{
+    (void)state;
+    (void)cancelled_thread;
+    skip();
+}
+#define CANCELLED_THREAD not_here
+#else
+#define CANCELLED_THREAD cancelled_thread
+#endif
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(all_or_none), TEST(arguments),         TEST(no_circle),         TEST(one_is_lost),
-        TEST(with_events), TEST(events_of_failure), TEST(closing_under_way), TEST(cancelled_thread),
+        TEST(with_events), TEST(events_of_failure), TEST(closing_under_way), TEST(CANCELLED_THREAD),
     };
 
     return suite_main(argc, argv, "multi", tests, sizeof tests / sizeof tests[0]);
