@@ -137,6 +137,7 @@ static void note_closed(struct hfi_gate *gate)
 {
     struct hfi_waiter *waiter;
 
+    gate->wait->doubt_until_ns = 0;
     DL_FOREACH (gate->queue, waiter) {
         waiter->closed = true;
     }
@@ -164,13 +165,33 @@ static void busy(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
     hfi_gate_wait_more(engine, now, gate, &answer);
 }
 
-/* A latch is open: there is nothing to hold. */
-static void opened(struct hfi_engine *engine, struct hfi_gate *gate, struct hfi_hold *hold)
+/* What is known of a latch without count: a message that it was set or deleted may be older than the one that
+ * it reached zero, which is still on its way. BUSY: nothing yet. */
+static int how_it_ended(struct hfi_gate *gate, hfi_time now, enum hfi_verdict verdict)
 {
-    bool deleted = hold->lease.verdict == HFI_GONE || (gate->wait && gate->wait->watch.deleted);
+    struct hfi_wait *wait = gate->wait;
+
+    if (verdict == HFI_GONE)
+        return HF_ERR_NOT_FOUND;
+    if (!wait || !wait->watch.deleted)
+        return HF_OK;
+    if (!wait->doubt_until_ns)
+        wait->doubt_until_ns = now + HFI_LATCH_DOUBT_NS;
+    return now < wait->doubt_until_ns ? HF_ERR_BUSY : HF_ERR_NOT_FOUND;
+}
+
+/* A latch has no count: there is nothing to wait for, and nothing to hold. */
+static void opened(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
+                   struct hfi_hold *hold)
+{
+    int error = how_it_ended(gate, now, (enum hfi_verdict)hold->lease.verdict);
 
     take_back(engine, gate, hold);
-    hfi_kind_open(engine, gate, deleted);
+    hfi_kind_open(engine, gate, error);
+    if (error == HF_ERR_BUSY && gate->queue)
+        hfi_gate_doubt(engine, gate);
+    else if (gate->wait)
+        gate->wait->doubt_until_ns = 0;
 }
 
 /* What passes by itself at the store; a lack of our own is told at once. */
@@ -237,7 +258,7 @@ void hfi_gate_try_answered(struct hfi_engine *engine, hfi_time now, struct hfi_h
     if (outcome == HFI_DONE)
         measure(engine, now, hold);
     if (outcome == HFI_DONE && gate->kind == HFI_KIND_LATCH && hold->lease.verdict != HFI_BUSY) {
-        opened(engine, gate, hold);
+        opened(engine, now, gate, hold);
     } else if (outcome == HFI_DONE && hold->lease.verdict == HFI_GRANTED) {
         granted(engine, now, gate, hold);
     } else if (outcome == HFI_DONE && hold->lease.verdict == HFI_BUSY) {

@@ -193,6 +193,11 @@ void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate
     }
 }
 
+void hfi_gate_doubt(struct hfi_engine *engine, struct hfi_gate *gate)
+{
+    set_phase(engine, gate->wait, HFI_PHASE_SLEEPING, gate->wait->doubt_until_ns);
+}
+
 void hfi_gate_pause(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
 {
     struct hfi_wait *wait = gate->wait;

@@ -72,6 +72,7 @@ struct hfi_wait {
     struct hfi_gate *gate;
     struct hfi_backoff backoff;
     hfi_time yield_until_ns; /* wake-ups before are ignored: others go first */
+    hfi_time doubt_until_ns; /* LATCH: gone, but it is not known how; 0: no doubt */
     uint8_t phase;           /* enum hfi_phase */
     bool watched;            /* the store has our WATCH */
     bool watch_in_flight, leave_in_flight;
@@ -128,6 +129,8 @@ void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
 /* The last try was busy: watch, try again, sleep. */
 void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate,
                         const struct hfi_lease *answer);
+/* A latch is gone, and how is to be seen by then. */
+void hfi_gate_doubt(struct hfi_engine *engine, struct hfi_gate *gate);
 /* The store cannot be used: it is left alone for a while. */
 void hfi_gate_pause(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
 void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);
@@ -169,8 +172,9 @@ void hfi_kind_keep(struct hfi_gate *gate, struct hfi_hold *hold);
 void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold);
 /* The waiter no longer needs what it was to borrow. */
 void hfi_kind_return(struct hfi_engine *engine, struct hfi_hold **lender);
-/* A latch is open, or was deleted: everybody that came before that try has what it waited for. */
-void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, bool deleted);
+/* A latch has no count: that is told to everybody who came before that try, as `error` to those for whom there
+ * was one. */
+void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, int error);
 
 static inline bool hfi_kind_has_many(enum hfi_kind kind)
 {

@@ -142,14 +142,14 @@ void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold)
     gate->got_len--;
 }
 
-void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, bool deleted)
+void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, int error)
 {
     struct hfi_waiter *waiter, *tmp;
 
     gate->refs++;
     DL_FOREACH_SAFE (gate->queue, waiter, tmp) {
-        if (waiter->tries_before < gate->tries)
-            hfi_gate_finish(engine, waiter, deleted && waiter->closed ? HF_ERR_NOT_FOUND : HF_OK);
+        if (waiter->tries_before < gate->tries && !(waiter->closed && error == HF_ERR_BUSY))
+            hfi_gate_finish(engine, waiter, waiter->closed ? error : HF_OK);
     }
     gate->refs--;
 }

@@ -36,6 +36,9 @@
 /* Waiters of the spin kind, as Redisson's: full jitter between these. */
 #define HFI_SPIN_MIN_NS HFI_MSEC
 #define HFI_SPIN_MAX_NS (128 * HFI_MSEC)
+/* A message may mean that a latch was set, or that it was deleted. When it is found to be gone after such a one,
+ * the message that it reached zero is waited for so long. */
+#define HFI_LATCH_DOUBT_NS (100 * HFI_MSEC)
 /* Waiting for a store that cannot be used: full jitter between the first and the poll cap. */
 #define HFI_PAUSE_MIN_NS (20 * HFI_MSEC)
 

@@ -215,8 +215,7 @@ static void events_of_failure(void **state)
     AWAIT(try_once(c, "one") == HF_OK);
     assert_int_equal(hf_multi_acquire_start(members, 2, NULL, &cookie), HF_OK);
     AWAIT(hf_next(a, &(struct hf_event){ .size = sizeof event }) == 0 &&
-          count_waiters(c, "two") == 1);
-    assert_int_equal(hf_cancel(b, &cookie), HF_OK);
+          hf_cancel(b, &cookie) == HF_OK);
     event = next_of(a, b, &from);
     assert_int_equal(event.error, HF_ERR_CANCELLED);
     AWAIT(try_once(c, "one") == HF_OK);

@@ -509,8 +509,39 @@ static void a_latch_is_deleted_by_others(void **state)
     wake(&s, "L");
     hush(&s);
     granted(&s, "try L#1", 1, 1);
-    expect(&s, "L#1 TRYING -> IDLE\n"
+    expect(&s,
+           "L#1 TRYING -> IDLE\n"); /* or the one that it was set, and that of zero is to come */
+    leap(&s, 100);
+    granted(&s, "try L#1", 1, 1);
+    expect(&s, "L#1 IDLE -> TRYING\n"
+               "try L#1 30000\n"
+               "L#1 TRYING -> IDLE\n"
                "A: NOT_FOUND\n");
+}
+
+/* The message that it was set comes late, and that it reached zero later still. */
+static void a_latch_is_set_and_opens(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", LATCH);
+    busy_kind(&s, "try L#1", HFI_TOPIC_LATCH);
+    done(&s, "watch L");
+    busy_kind(&s, "try L#1", HFI_TOPIC_LATCH);
+    s.watch->deleted = true;
+    wake(&s, "L");
+    hush(&s);
+    granted(&s, "try L#1", 1, 1);
+    acquire(&s, 'B', "L", LATCH); /* for whom there was none */
+    hush(&s);
+    pass(&s, 20);
+    s.watch->deleted = false;
+    wake(&s, "L");
+    granted(&s, "try L#1", 1, 1);
+    expect(&s, "L#1 IDLE -> TRYING\n"
+               "try L#1 30000\n"
+               "L#1 TRYING -> IDLE\n"
+               "A: OK\n"
+               "B: OK\n");
 }
 
 /* A try that was not answered cannot have done anything. */
@@ -598,6 +629,7 @@ int main(void)
         TEST(a_latch_opens_for_all),
         TEST(a_latch_is_deleted),
         TEST(a_latch_is_deleted_by_others),
+        TEST(a_latch_is_set_and_opens),
         TEST(a_latch_without_answer),
         TEST(renewals_go_out_by_class),
         TEST(kinds_of_one_name),
