@@ -282,6 +282,8 @@ static void answer_greeting(struct wire *wire, unsigned link, const struct comma
         wire_say(wire, link, id);
     } else if (command->argc == 4 && strcmp(command->argv[1], "KILL") == 0) {
         wire_say(wire, link, ":1\r\n");
+    } else if (strcmp(command->argv[0], "COMMAND") == 0) {
+        wire_say(wire, link, wire->commands ? wire->commands : "*2\r\n*-1\r\n*-1\r\n");
     } else {
         wire_say(wire, link, "+OK\r\n");
     }

@@ -37,8 +37,9 @@ struct wire {
     size_t length[2];
     char text[256 * 1024];
     char warnings[4096];
-    unsigned client_id; /* what CLIENT ID says next */
-    const char *run_id; /* of the server */
+    unsigned client_id;   /* what CLIENT ID says next */
+    const char *run_id;   /* of the server */
+    const char *commands; /* its answer to COMMAND INFO; NULL: it knows none of those */
     struct wire_memory *memory;
 };
 
