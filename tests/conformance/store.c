@@ -111,11 +111,24 @@ static void redis_prefix_start(void)
     strcat(uri, "/0?prefix=app:{");
 }
 
+static void redis_string_start(void)
+{
+    redis_start();
+    strcat(uri, "/0?layout=string");
+}
+
 static void valkey_start(void)
 {
     server.program = "valkey-server";
     server_start(&server);
     server_uri(&server, uri, sizeof uri);
+}
+
+/* Where Valkey has commands that compare and delete, they are used. */
+static void valkey_string_start(void)
+{
+    valkey_start();
+    strcat(uri, "/0?layout=string");
 }
 
 static void redis_stop(void)
@@ -151,7 +164,9 @@ static const struct store STORES[] = {
     { "redis", false, false, redis_exists, redis_start, REDIS },
     { "redis-unix", false, false, redis_exists, redis_unix_start, REDIS },
     { "redis-prefix", false, false, redis_exists, redis_prefix_start, REDIS },
+    { "redis-string", false, false, redis_exists, redis_string_start, REDIS },
     { "valkey", false, false, valkey_exists, valkey_start, REDIS },
+    { "valkey-string", false, false, valkey_exists, valkey_string_start, REDIS },
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -196,7 +211,7 @@ int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest 
         if (strcmp(argv[1], STORES[i].name) == 0)
             store = &STORES[i];
     if (!store) {
-        fprintf(stderr, "usage: %s sqlite|redis|redis-unix|redis-prefix|valkey [TEST]\n", argv[0]);
+        fprintf(stderr, "usage: %s STORE [TEST], with a store of CMakeLists.txt\n", argv[0]);
         return 2;
     }
     if (!store->exists()) {
