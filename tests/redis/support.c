@@ -81,8 +81,14 @@ int test_end(void **state)
 int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
                size_t count)
 {
-    if (!server_exists("redis-server")) {
-        printf("skipped: there is no redis-server\n");
+    server.program = "redis-server";
+    if (argc > 1 && strstr(argv[1], "-server")) { /* another one */
+        server.program = argv[1];
+        argv++;
+        argc--;
+    }
+    if (!server_exists(server.program)) {
+        printf("skipped: there is no %s\n", server.program);
         return 77;
     }
     if (argc > 1)

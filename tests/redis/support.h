@@ -10,6 +10,7 @@
 
 extern struct server server; /* runs while a test does, and is clean before and after it */
 
+/* Arguments: a server's program other than redis-server, and the name of a test other than all. */
 int suite_main(int argc, char **argv, const char *name, const struct CMUnitTest *tests,
                size_t count);
 int test_begin(void **state);

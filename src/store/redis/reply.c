@@ -10,6 +10,16 @@ void hfi_redis_unintelligible(struct hfi_redis *redis, struct hfi_request *reque
     hfi_redis_finish(redis, request, HFI_UNKNOWN, HF_ERR_UNSURE);
 }
 
+/* What is no lock to us may be one to others. */
+static const char *advice(const struct hfi_redis *redis, const struct hfi_request *request,
+                          const redisReply *reply)
+{
+    return request->op == HFI_OP_TRY && redis->uri.layout == HFI_LAYOUT_HASH &&
+                   hfi_redis_error(reply) == HF_ERR_WRONG_TYPE
+               ? " (for locks that are plain strings say ?layout=string)"
+               : "";
+}
+
 /* Error replies are definite: every script checks before it writes. */
 static void refused(struct hfi_redis *redis, struct hfi_request *request, const redisReply *reply)
 {
@@ -18,7 +28,7 @@ static void refused(struct hfi_redis *redis, struct hfi_request *request, const 
         hfi_redis_queue_again(redis, request);
         return;
     }
-    hfi_redis_say(redis, "%s: %s", redis->uri.shown, reply->str);
+    hfi_redis_say(redis, "%s: %s%s", redis->uri.shown, reply->str, advice(redis, request, reply));
     hfi_redis_finish(redis, request, HFI_NOT_DONE, hfi_redis_error(reply));
 }
 
