@@ -186,17 +186,30 @@ static void arm(bool on)
         memory_rest();
 }
 
-/* The random world, where memory is short now and then: all that must hold, holds. */
-static void anything_can_happen_without_memory(void **state)
+static void run_seeds(bool kinds)
 {
-    (void)state;
     for (uint64_t seed = unit_first_seed(), end = seed + unit_seeds(500); seed < end; seed++) {
-        world_open(&world, seed, &statistics);
+        world_open(&world, seed, kinds, &statistics);
         world.arm = arm;
         world_run(&world, 600);
         world.arm = NULL; /* to the end with memory */
         world_end(&world);
     }
+}
+
+/* The random world, where memory is short now and then: all that must hold, holds. */
+static void anything_can_happen_without_memory(void **state)
+{
+    (void)state;
+    run_seeds(false);
+    assert_true(statistics.no_memory > 100);
+}
+
+static void anything_can_happen_to_any_kind_without_memory(void **state)
+{
+    (void)state;
+    statistics.no_memory = 0;
+    run_seeds(true);
     assert_true(statistics.no_memory > 100);
 }
 
@@ -208,6 +221,7 @@ int main(void)
         cmocka_unit_test(every_allocation_of_an_acquire),
         cmocka_unit_test(no_memory_for_an_engine),
         cmocka_unit_test(anything_can_happen_without_memory),
+        cmocka_unit_test(anything_can_happen_to_any_kind_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

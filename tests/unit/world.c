@@ -15,6 +15,20 @@ bool chance(struct world *world, unsigned in_a_thousand)
     return draw(world, 1000) < in_a_thousand;
 }
 
+struct held *some_held(struct world *world, const struct process *process)
+{
+    struct held *held;
+    int count = 0;
+
+    DL_COUNT(process->helds, held, count);
+    if (count == 0)
+        return NULL;
+    held = process->helds;
+    for (uint64_t i = draw(world, (uint64_t)count); i > 0; i--)
+        held = held->next;
+    return held;
+}
+
 /* The last lines are kept, and shown when something is wrong. */
 void tell(struct world *world, const char *format, ...)
 {
@@ -64,7 +78,7 @@ static void take_result(struct world *world, struct process *process, struct hfi
          WORLD_NAMES[call->name], waiter->result);
     check_result(world, process, call);
     DL_DELETE(process->calls, call);
-    if (waiter->result == HF_OK)
+    if (waiter->result == HF_OK && waiter->kind != HFI_KIND_LATCH)
         DL_APPEND(process->helds, call->held);
     else
         free(call->held);
@@ -78,7 +92,8 @@ static void take_release(struct world *world, struct process *process,
     struct held *held = (struct held *)((char *)releaser - offsetof(struct held, handle.releaser));
 
     MUST(world, held->releasing);
-    if (releaser->result == HF_ERR_LOST && !world->truth[held->name].tampered)
+    if (releaser->result == HF_ERR_LOST && !world->truth[held->name].tampered &&
+        held->kind != HFI_KIND_SEMAPHORE)
         MUST(world, held->told_lost || world->now >= held->deadline_ns);
     MUST(world, releaser->result == HF_OK || releaser->result == HF_ERR_LOST ||
                     releaser->result == HF_ERR_UNSURE ||
@@ -94,16 +109,17 @@ static void take_news(struct world *world, struct process *process)
     enum hfi_news news;
 
     while ((handle = hfi_engine_next_news(&process->engine, &news))) {
-        uint64_t owner = handle->hold->lease.owner;
+        const struct hfi_lease *lease = &handle->hold->lease;
+        struct record *record = record_of(process, (enum hfi_kind)lease->kind, lease->owner);
         struct held *held = (struct held *)((char *)handle - offsetof(struct held, handle));
 
         MUST(world, !held->releasing);
         if (news == HFI_NEWS_AT_RISK) {
-            MUST(world, !process->told_lost[owner] && !handle->hold->fixed);
+            MUST(world, !record->told_lost && !handle->hold->fixed);
             world->statistics->at_risk++;
             continue;
         }
-        MUST(world, news == HFI_NEWS_LOST && process->told_lost[owner]++ == 0);
+        MUST(world, news == HFI_NEWS_LOST && record->told_lost++ == 0);
         MUST(world, hfi_hold_state_of(handle->hold) == HFI_HOLD_LOST);
         held->told_lost = true;
         world->statistics->lost++;
@@ -141,6 +157,36 @@ void world_input(struct world *world, struct process *process, const struct hfi_
  * Beginning and end
  */
 
+/* What each name is for, and which of the kinds are asked for: all that fit, or some. */
+static void draw_kinds(struct world *world)
+{
+    static const uint32_t SETS[] = {
+        HFI_KIND_BIT(HFI_KIND_READ) | HFI_KIND_BIT(HFI_KIND_WRITE),
+        HFI_KIND_BIT(HFI_KIND_FAIR),
+        HFI_KIND_BIT(HFI_KIND_MUTEX) | HFI_KIND_BIT(HFI_KIND_SPIN) | HFI_KIND_BIT(HFI_KIND_FENCED),
+        HFI_KIND_BIT(HFI_KIND_FAIR) | HFI_KIND_BIT(HFI_KIND_READ) | HFI_KIND_BIT(HFI_KIND_WRITE),
+        HFI_KIND_BIT(HFI_KIND_READ + 1) - 1,
+    };
+    static const enum hfi_kind COUNTED[THEMES] = {
+        [PERMITS] = HFI_KIND_PERMITS, [SEMAPHORE] = HFI_KIND_SEMAPHORE, [LATCH] = HFI_KIND_LATCH
+    };
+    struct nature *nature = &world->nature;
+
+    for (int i = 0; i < NAMES; i++) {
+        enum theme theme = chance(world, 500) ? LOCKS : (enum theme)draw(world, THEMES);
+
+        nature->theme[i] = theme;
+        nature->kinds_of[i] =
+            theme == LOCKS ? SETS[draw(world, UNIT_COUNT(SETS))] : HFI_KIND_BIT(COUNTED[theme]);
+        if (theme == PERMITS || theme == SEMAPHORE)
+            world->truth[i].total = world->truth[i].available = 1 + (int64_t)draw(world, 4);
+        if (theme == LATCH)
+            world->truth[i].available = (int64_t)draw(world, 3);
+        nature->strangers |= theme == LATCH; /* who counts */
+        world->truth[i].open_ns = world->now;
+    }
+}
+
 static void draw_nature(struct world *world)
 {
     static const uint32_t TTLS[] = { 100, 150, 300, 1000, 5000, 30000 };
@@ -158,6 +204,10 @@ static void draw_nature(struct world *world)
     for (int i = 0; i < 3; i++)
         nature->ttl_ms[i] = TTLS[draw(world, UNIT_COUNT(TTLS))];
     nature->trouble = TROUBLE[draw(world, UNIT_COUNT(TROUBLE))];
+    for (int i = 0; i < NAMES; i++)
+        nature->kinds_of[i] = HFI_KIND_BIT(HFI_KIND_MUTEX);
+    if (nature->kinds)
+        draw_kinds(world);
 }
 
 static void open_process(struct world *world, int number)
@@ -179,17 +229,16 @@ static void open_process(struct world *world, int number)
     MUST(world, hfi_engine_init(&process->engine, world->now, &config) == HF_OK);
 }
 
-void world_open(struct world *world, uint64_t seed, struct statistics *statistics)
+void world_open(struct world *world, uint64_t seed, bool kinds, struct statistics *statistics)
 {
     memset(world, 0, sizeof *world);
     world->seed = seed;
+    world->nature.kinds = kinds;
     world->statistics = statistics;
     world->loud = unit_number("HF_TEST_TRACE", 0) != 0;
     hfi_random_init(&world->random, seed);
     world->now = world->start = HFI_SEC + draw(world, UINT64_C(1) << 55);
     draw_nature(world);
-    for (int i = 0; i < NAMES; i++)
-        world->truth[i].holder = NOBODY;
     for (int i = 0; i < world->nature.processes; i++)
         open_process(world, i);
 }
@@ -198,7 +247,11 @@ static void free_parcels(struct process *process)
 {
     struct parcel *parcel, *tmp;
     struct ghost *ghost, *next;
+    struct listener *listener, *other;
 
+    DL_FOREACH_SAFE (process->listeners, listener, other) {
+        free(listener);
+    }
     for (int lane = 0; lane < 2; lane++)
         DL_FOREACH_SAFE (process->lane[lane], parcel, tmp) {
             free(parcel);
@@ -226,6 +279,7 @@ void world_close(struct world *world)
 {
     for (int i = 0; i < world->nature.processes; i++)
         close_process(world, &world->process[i]);
+    store_close(world);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -270,6 +324,43 @@ static void draw_options(struct world *world, struct hfi_waiter *waiter)
         waiter->label = strdup("why");
 }
 
+/* Who has something often asks for the same name again, in whatever kind. */
+static int draw_name(struct world *world, const struct process *process, struct hfi_waiter *waiter)
+{
+    struct held *held =
+        world->nature.kinds && chance(world, 250) ? some_held(world, process) : NULL;
+
+    if (!held || is_in_a_call(process, held->handle.hold->owner))
+        return (int)draw(world, (uint64_t)world->nature.names);
+    waiter->owner = held->handle.hold->owner;
+    waiter->owner_kind = held->handle.hold->owner_kind;
+    waiter->named = waiter->owner_kind == KIND_NAMED;
+    return held->name;
+}
+
+static void draw_kind(struct world *world, int name, struct hfi_waiter *waiter)
+{
+    const struct truth *truth = &world->truth[name];
+    uint32_t kinds = world->nature.kinds_of[name];
+
+    if (!world->nature.kinds)
+        return;
+    do
+        waiter->kind = (uint8_t)draw(world, HFI_KIND_COUNT);
+    while (!(kinds & HFI_KIND_BIT(waiter->kind)));
+    waiter->no_reentry = waiter->kind <= HFI_KIND_READ && chance(world, 150);
+    waiter->prefer = waiter->kind == HFI_KIND_WRITE && chance(world, 300);
+    if (truth->total)
+        waiter->permits = 1 + (uint32_t)draw(world, (uint64_t)truth->total);
+    if (waiter->kind < HFI_KIND_SEMAPHORE)
+        return;
+    waiter->ttl_ms = 60000; /* as src/api asks for what is no lease */
+    waiter->fixed = true;
+    waiter->max_hold_ns = 0;
+    free(waiter->label);
+    waiter->label = NULL;
+}
+
 void world_acquire(struct world *world, struct process *process)
 {
     struct call *call = calloc(1, sizeof *call);
@@ -283,18 +374,21 @@ void world_acquire(struct world *world, struct process *process)
     call->held = calloc(1, sizeof *call->held);
     call->number = ++world->calls;
     call->process = process->number;
-    call->name = call->held->name = (int)draw(world, (uint64_t)world->nature.names);
+    call->name = call->held->name = draw_name(world, process, &call->waiter);
+    draw_kind(world, call->name, &call->waiter);
+    call->held->kind = call->waiter.kind;
     call->start_ns = world->now;
     memcpy(name, WORLD_NAMES[call->name], 2); /* only read by the input that starts it */
     call->waiter.name = name;
     call->waiter.name_len = 1;
-    call->waiter.handle = &call->held->handle;
+    call->waiter.handle = call->waiter.kind == HFI_KIND_LATCH ? NULL : &call->held->handle;
     call->waiter.cookie = call;
     DL_APPEND(process->calls, call);
-    tell(world, "%d: call %llu acquires %s, owner %d:%llu%s%s, ttl %u, wait %lld", process->number,
-         (unsigned long long)call->number, name, call->waiter.owner_kind,
-         (unsigned long long)call->waiter.owner, call->waiter.fixed ? ", fixed" : "",
-         call->waiter.once ? ", once" : "", call->waiter.ttl_ms,
+    tell(world, "%d: call %llu acquires %s, kind %d %u, owner %d:%llu%s%s, ttl %u, wait %lld",
+         process->number, (unsigned long long)call->number, name, call->waiter.kind,
+         call->waiter.permits, call->waiter.owner_kind, (unsigned long long)call->waiter.owner,
+         call->waiter.fixed ? ", fixed" : "", call->waiter.once ? ", once" : "",
+         call->waiter.ttl_ms,
          call->waiter.wait_ns == HF_TIME_NEVER ? -1LL
                                                : (long long)(call->waiter.wait_ns / HFI_MSEC));
     world_input(world, process,
@@ -318,6 +412,19 @@ void world_release(struct world *world, struct process *process, struct held *he
     tell(world, "%d: releases %s", process->number, WORLD_NAMES[held->name]);
     world_input(world, process,
                 &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &held->handle });
+}
+
+void world_keep(struct world *world, struct process *process, struct held *held)
+{
+    struct given *given = &process->given[held->handle.hold->lease.owner];
+
+    DL_DELETE(process->helds, held);
+    tell(world, "%d: has permits of %s", process->number, WORLD_NAMES[held->name]);
+    given->kept = true;
+    store_give(world, held->name, given->permits);
+    world_input(world, process,
+                &(struct hfi_input){ .kind = HFI_INPUT_FORGET, .u.handle = &held->handle });
+    free(held);
 }
 
 void world_cancel(struct world *world, struct process *process, struct call *call)

@@ -29,10 +29,12 @@ static void note_items(struct deed *deed, struct hfi_request *request)
     for (size_t i = 0; i < deed->count; i++) {
         if (request->op == HFI_OP_RENEW) {
             deed->item[i].name = name_of(renewal->items[i].lease->name);
+            deed->item[i].kind = renewal->items[i].lease->kind;
             deed->item[i].owner = renewal->items[i].lease->owner;
             deed->item[i].ttl_ms = renewal->items[i].ttl_ms;
         } else {
             deed->item[i].name = name_of(announcement->items[i].name);
+            deed->item[i].kind = announcement->items[i].kind;
             deed->item[i].owner = announcement->items[i].owner;
             deed->item[i].token = announcement->items[i].token;
             deed->item[i].held = announcement->items[i].held;
@@ -50,9 +52,14 @@ static void note_deed(const struct process *process, struct deed *deed, struct h
     deed->process = process->number;
     if (is_watch(request->op)) {
         deed->name = name_of(hfi_request_watch(request)->name);
+        deed->kind = hfi_request_watch(request)->kind;
+        deed->owner = hfi_request_watch(request)->owner;
     } else if (request->op == HFI_OP_TRY || request->op == HFI_OP_RELEASE) {
         deed->name = name_of(lease->name);
         deed->owner = lease->owner;
+        deed->kind = lease->kind;
+        deed->permits = lease->permits;
+        deed->prefer = lease->prefer;
         deed->ttl_ms = lease->ttl_ms;
         deed->tokens = lease->tokens;
         deed->queue = lease->queue;
@@ -92,6 +99,38 @@ size_t net_count(const struct process *process, enum hfi_op op, int name)
     return count;
 }
 
+static bool is_of(const struct hfi_request *request, const struct hfi_gate *gate)
+{
+    if (is_watch(request->op))
+        return gate->wait &&
+               (request == &gate->wait->watch.request || request == &gate->wait->leave.request);
+    return (request->op == HFI_OP_TRY || request->op == HFI_OP_RELEASE) &&
+           ((const struct hfi_hold *)request)->gate == gate;
+}
+
+size_t net_count_of(const struct process *process, enum hfi_op op, const struct hfi_gate *gate)
+{
+    const struct parcel *parcel;
+    size_t count = 0;
+
+    for (int lane = 0; lane < 2; lane++)
+        DL_FOREACH (process->lane[lane], parcel) {
+            count += parcel->deed.op == op && is_of(parcel->request, gate);
+        }
+    return count;
+}
+
+struct listener *net_listener(const struct process *process, const struct hfi_watch *watch)
+{
+    struct listener *listener;
+
+    DL_FOREACH (process->listeners, listener) {
+        if (listener->watch == watch)
+            return listener;
+    }
+    return NULL;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The end of a request
  */
@@ -103,11 +142,12 @@ static void note_outcome(struct world *world, struct process *process, const str
 
     if (deed->op == HFI_OP_TRY && outcome == HFI_UNKNOWN)
         process->unsure_ns[deed->name] = world->now;
-    if (deed->op == HFI_OP_TRY && outcome == HFI_UNKNOWN)
-        process->ended[deed->owner] = true;
+    if (deed->op == HFI_OP_TRY && outcome == HFI_UNKNOWN && deed->kind != HFI_KIND_LATCH)
+        record_of(process, (enum hfi_kind)deed->kind, deed->owner)->ended = true;
     if (deed->op == HFI_OP_TRY && outcome == HFI_NOT_DONE) {
         process->refused_ns[deed->name] = world->now;
         process->refusal[deed->name] = error;
+        process->refusals[deed->name] |= UINT64_C(1) << -error;
     }
     if (outcome == HFI_UNKNOWN)
         world->statistics->unknown++;
@@ -117,7 +157,9 @@ static void write_lease(struct world *world, struct process *process, struct par
 {
     struct hfi_lease *lease = hfi_request_lease(parcel->request);
     const struct verdict *verdict = &parcel->verdict;
+    struct record *record = record_of(process, (enum hfi_kind)lease->kind, lease->owner);
 
+    record->answered |= parcel->deed.op == HFI_OP_RELEASE;
     lease->verdict = verdict->said;
     lease->topic = verdict->topic;
     lease->hint_ns = verdict->hint_ns;
@@ -129,8 +171,8 @@ static void write_lease(struct world *world, struct process *process, struct par
         return;
     lease->token = verdict->token;
     lease->tokens = verdict->tokens;
-    process->confirmed[lease->owner] = parcel->request->sent_ns;
-    process->first_token[lease->owner] = verdict->token;
+    record->confirmed = parcel->request->sent_ns;
+    record->first_token = verdict->token;
     if (world->now >= hfi_lease_deadline(parcel->request->sent_ns, lease->ttl_ms * HFI_MSEC))
         process->unsure_ns[parcel->deed.name] = world->now; /* too late to be of use */
 }
@@ -146,25 +188,48 @@ static void write_answer(struct world *world, struct process *process, struct pa
     if (request->op != HFI_OP_RENEW)
         return;
     for (size_t i = 0; i < parcel->deed.count; i++) {
-        uint64_t owner = parcel->deed.item[i].owner;
+        struct record *record = record_of(process, (enum hfi_kind)parcel->deed.item[i].kind,
+                                          parcel->deed.item[i].owner);
 
         hfi_request_renewal(request)->items[i].kept = parcel->verdict.kept[i];
         if (parcel->verdict.kept[i] && parcel->deed.item[i].ttl_ms)
-            process->confirmed[owner] = hfi_time_max(process->confirmed[owner], request->sent_ns);
+            record->confirmed = hfi_time_max(record->confirmed, request->sent_ns);
     }
+}
+
+static void listen(struct process *process, const struct parcel *parcel, bool active)
+{
+    struct hfi_watch *watch = hfi_request_watch(parcel->request);
+    struct listener *listener = net_listener(process, watch);
+
+    if (!listener) {
+        listener = calloc(1, sizeof *listener);
+        listener->watch = watch;
+        DL_APPEND(process->listeners, listener);
+    }
+    listener->name = parcel->deed.name;
+    listener->topic = watch->topic;
+    listener->owner = watch->owner;
+    listener->active |= active;
+}
+
+static void unlisten(struct process *process, const struct parcel *parcel)
+{
+    struct listener *listener = net_listener(process, hfi_request_watch(parcel->request));
+
+    if (!listener)
+        return;
+    DL_DELETE(process->listeners, listener);
+    free(listener);
 }
 
 /* A watch that was not confirmed is tried again by the store, until UNWATCH, which ends it in any case. */
 static void keep_watch(struct process *process, const struct parcel *parcel)
 {
-    int name = parcel->deed.name;
-
     if (parcel->deed.op == HFI_OP_WATCH)
-        process->watch[name] = hfi_request_watch(parcel->request);
-    if (parcel->deed.op != HFI_OP_UNWATCH)
-        return;
-    process->watch[name] = NULL;
-    process->active[name] = process->woken[name] = false;
+        listen(process, parcel, false);
+    if (parcel->deed.op == HFI_OP_UNWATCH)
+        unlisten(process, parcel);
 }
 
 static void end_check(struct process *process, struct hfi_request *request)
@@ -208,15 +273,10 @@ static void finish(struct world *world, struct process *process, int lane, struc
 
 static void execute_watch(struct process *process, const struct parcel *parcel)
 {
-    int name = parcel->deed.name;
-
-    if (parcel->deed.op == HFI_OP_LEAVE)
-        return;
-    process->active[name] = parcel->deed.op == HFI_OP_WATCH;
-    process->watch[name] =
-        parcel->deed.op == HFI_OP_WATCH ? hfi_request_watch(parcel->request) : NULL;
-    if (parcel->deed.op == HFI_OP_UNWATCH)
-        process->woken[name] = false;
+    if (parcel->deed.op == HFI_OP_WATCH)
+        listen(process, parcel, true);
+    else if (parcel->deed.op == HFI_OP_UNWATCH)
+        unlisten(process, parcel);
 }
 
 /* Before something later is executed, what the old connection left is done, or never. */
@@ -321,12 +381,15 @@ void net_ghosts(struct world *world, struct process *process, bool all)
 void net_break(struct world *world, struct process *process, int lane)
 {
     struct parcel *parcel, *tmp, *lost = NULL;
+    struct listener *listener;
 
     tell(world, "%d: connection %d breaks", process->number, lane);
     if (lane == 0)
         process->up = false;
-    if (lane == 1 || !world->nature.two_lanes)
-        memset(process->active, 0, sizeof process->active);
+    DL_FOREACH (process->listeners, listener) {
+        if (lane == 1 || !world->nature.two_lanes)
+            listener->active = false;
+    }
     DL_FOREACH_SAFE (process->lane[lane], parcel, tmp) {
         if (parcel->stage == QUEUED)
             continue;
@@ -403,26 +466,51 @@ void net_tick(struct world *world, struct process *process)
  * Wake-ups
  */
 
+static struct listener *woken_one(const struct process *process)
+{
+    struct listener *listener;
+
+    DL_FOREACH (process->listeners, listener) {
+        if (listener->woken)
+            return listener;
+    }
+    return NULL;
+}
+
 void net_wake(struct world *world, struct process *process)
 {
-    for (int name = 0; name < world->nature.names; name++) {
-        if (!process->woken[name] || !process->watch[name])
-            continue;
-        process->woken[name] = false;
-        tell(world, "%d: %s wakes", process->number, WORLD_NAMES[name]);
+    struct listener *listener;
+
+    while ((listener = woken_one(process))) {
+        listener->woken = false;
+        tell(world, "%d: %s wakes", process->number, WORLD_NAMES[listener->name]);
         world_input(world, process,
-                    &(struct hfi_input){ .kind = HFI_INPUT_WAKE, .u.watch = process->watch[name] });
+                    &(struct hfi_input){ .kind = HFI_INPUT_WAKE, .u.watch = listener->watch });
     }
+}
+
+static bool is_being_changed(const struct process *process, const struct hfi_watch *watch)
+{
+    const struct parcel *parcel;
+
+    for (int lane = 0; lane < 2; lane++)
+        DL_FOREACH (process->lane[lane], parcel) {
+            if (parcel->request == &watch->request)
+                return true;
+        }
+    return false;
 }
 
 /* Watches that are in force again wake whoever waits. */
 void net_resubscribe(struct world *world, struct process *process)
 {
-    for (int name = 0; name < world->nature.names; name++) {
-        if (process->active[name] || !process->watch[name] ||
-            net_count(process, HFI_OP_UNWATCH, name) || net_count(process, HFI_OP_WATCH, name))
+    struct listener *listener;
+
+    (void)world;
+    DL_FOREACH (process->listeners, listener) {
+        if (listener->active || is_being_changed(process, listener->watch))
             continue;
-        process->active[name] = true;
-        process->woken[name] = true;
+        listener->active = true;
+        listener->woken = true;
     }
 }

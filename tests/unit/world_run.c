@@ -9,20 +9,6 @@ static struct process *some_process(struct world *world)
     return &world->process[draw(world, (uint64_t)world->nature.processes)];
 }
 
-static struct held *some_held(struct world *world, struct process *process)
-{
-    struct held *held;
-    int count = 0;
-
-    DL_COUNT(process->helds, held, count);
-    if (count == 0)
-        return NULL;
-    held = process->helds;
-    for (uint64_t i = draw(world, (uint64_t)count); i > 0; i--)
-        held = held->next;
-    return held;
-}
-
 static struct call *some_call(struct world *world, struct process *process, bool called)
 {
     struct call *call, *found = NULL;
@@ -39,23 +25,63 @@ static struct call *some_call(struct world *world, struct process *process, bool
  * Strangers
  */
 
+static struct stored *of_strangers(const struct truth *truth)
+{
+    struct stored *stored;
+
+    DL_FOREACH (truth->held, stored) {
+        if (stored->process == STRANGER)
+            return stored;
+    }
+    return NULL;
+}
+
+static void count(struct world *world, int name)
+{
+    struct truth *truth = &world->truth[name];
+
+    if (truth->available == 0)
+        store_count(world, name, 1 + (int64_t)draw(world, 2), false);
+    else if (chance(world, 400))
+        store_count(world, name, 0, true);
+    else
+        store_count(world, name, truth->available - 1, false);
+}
+
+static void take_some(struct world *world, int name)
+{
+    static const enum hfi_kind KINDS[] = { HFI_KIND_MUTEX, HFI_KIND_READ, HFI_KIND_WRITE };
+    struct truth *truth = &world->truth[name];
+    bool lock = world->nature.theme[name] == LOCKS;
+    enum hfi_kind kind = lock ? HFI_KIND_MUTEX : HFI_KIND_PERMITS;
+
+    if (lock && world->nature.kinds)
+        kind = KINDS[draw(world, UNIT_COUNT(KINDS))];
+    if (lock ? truth->held != NULL || truth->line_length > 0 : truth->available == 0)
+        return;
+    store_put(world, name, STRANGER, kind, ++world->calls, !lock,
+              world->now + 1 + draw(world, 3 * HFI_SEC));
+}
+
 static void stranger(struct world *world)
 {
     int name = (int)draw(world, (uint64_t)world->nature.names);
     struct truth *truth = &world->truth[name];
+    struct stored *stored = of_strangers(truth);
 
     store_expire(world);
-    if (truth->holder == STRANGER) {
-        store_free(world, name);
-        for (int i = 0; i < world->nature.processes; i++)
-            world->process[i].woken[name] |= world->process[i].active[name];
-    } else if (truth->holder == NOBODY && truth->line_length == 0) {
-        truth->holder = STRANGER;
-        truth->expires_ns = world->now + 1 + draw(world, 3 * HFI_SEC);
-    } else if (truth->holder != NOBODY && world->nature.tampering) {
+    if (world->nature.theme[name] == LATCH) {
+        count(world, name);
+    } else if (world->nature.theme[name] == SEMAPHORE) {
+        return; /* it has what it has; who gives back, gives back */
+    } else if (stored) {
+        store_remove(world, name, stored);
+    } else if (truth->held && world->nature.tampering) {
         tell(world, "%s is taken away by hand", WORLD_NAMES[name]);
-        store_free(world, name);
+        store_remove(world, name, truth->held);
         truth->tampered = true;
+    } else {
+        take_some(world, name);
     }
 }
 
@@ -89,6 +115,15 @@ static hfi_time to_the_next_tick(struct world *world)
     return hfi_time_min(next + draw(world, 3), 20 * HFI_SEC);
 }
 
+/* Whom a semaphore gave something has it, or does not want it any more. */
+static void end_held(struct world *world, struct process *process, struct held *held)
+{
+    if (held->kind == HFI_KIND_SEMAPHORE && !process->engine.closing && chance(world, 700))
+        world_keep(world, process, held);
+    else
+        world_release(world, process, held);
+}
+
 static void act(struct world *world, struct process *process)
 {
     struct held *held = some_held(world, process);
@@ -105,14 +140,15 @@ static void act(struct world *world, struct process *process)
     case 4:
     case 5:
         if (held)
-            world_release(world, process, held);
+            end_held(world, process, held);
         break;
     case 6:
         if (call && chance(world, 300))
             world_cancel(world, process, call);
         break;
     default:
-        if (held && !process->engine.closing && chance(world, 500))
+        if (held && held->kind != HFI_KIND_SEMAPHORE && !process->engine.closing &&
+            chance(world, 500))
             world_verify(world, process, held);
     }
 }
@@ -227,20 +263,33 @@ static bool is_anybody_waiting(struct world *world)
     return false;
 }
 
+/* Strangers let go, and all that is counted is enough. */
+static void make_room(struct world *world, int name)
+{
+    struct truth *truth = &world->truth[name];
+    struct stored *stored;
+
+    while ((stored = of_strangers(truth)))
+        store_remove(world, name, stored);
+    if (world->nature.theme[name] == LATCH)
+        store_count(world, name, 0, false);
+    if (world->nature.theme[name] == SEMAPHORE && truth->available < truth->total)
+        store_give(world, name, (uint32_t)(truth->total - truth->available));
+}
+
 /* Holders let go after a moment; nobody comes anew: all are served, in time. */
 static void become_calm(struct world *world)
 {
     hfi_time latest = world->now + 120 * HFI_SEC;
 
     for (int i = 0; i < NAMES; i++)
-        if (world->truth[i].holder == STRANGER)
-            store_free(world, i);
+        make_room(world, i);
     while (is_anybody_waiting(world)) {
         MUST(world, world->now < latest);
         calm_for(world, 50 * HFI_MSEC);
         for (int i = 0; i < world->nature.processes; i++)
             while (world->process[i].helds)
-                world_release(world, &world->process[i], world->process[i].helds);
+                end_held(world, &world->process[i], world->process[i].helds);
     }
 }
 
