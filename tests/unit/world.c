@@ -286,13 +286,14 @@ void world_close(struct world *world)
  * What processes do
  */
 
-static bool is_in_a_call(const struct process *process, uint64_t thread)
+/* Owners that the program did not name make one call at a time. */
+static bool is_in_a_call(const struct process *process, uint8_t kind, uint64_t owner)
 {
     const struct call *call;
 
     DL_FOREACH (process->calls, call) {
-        if (call->waiter.owner_kind == KIND_THREAD && call->waiter.owner == thread)
-            return true;
+        if (call->waiter.owner_kind == kind && call->waiter.owner == owner)
+            return kind != KIND_NAMED;
     }
     return false;
 }
@@ -306,7 +307,7 @@ static bool draw_owner(struct world *world, struct process *process, struct hfi_
         waiter->owner = ++process->fresh;
     else
         waiter->owner = 1 + draw(world, waiter->named ? 2 : THREADS);
-    return waiter->owner_kind != KIND_THREAD || !is_in_a_call(process, waiter->owner);
+    return !is_in_a_call(process, waiter->owner_kind, waiter->owner);
 }
 
 static void draw_options(struct world *world, struct hfi_waiter *waiter)
@@ -330,7 +331,7 @@ static int draw_name(struct world *world, const struct process *process, struct 
     struct held *held =
         world->nature.kinds && chance(world, 250) ? some_held(world, process) : NULL;
 
-    if (!held || is_in_a_call(process, held->handle.hold->owner))
+    if (!held || is_in_a_call(process, held->handle.hold->owner_kind, held->handle.hold->owner))
         return (int)draw(world, (uint64_t)world->nature.names);
     waiter->owner = held->handle.hold->owner;
     waiter->owner_kind = held->handle.hold->owner_kind;

@@ -666,12 +666,14 @@ static void check_given(struct world *world, const struct process *process)
     }
 }
 
-/* A release that is given up, since the lease is over, leaves a fair owner's place: the store passes over it. */
-static bool is_given_up(struct process *process, const struct ticket *ticket)
+/* That readers wait for a writer ends by itself. A release that is given up, since the lease is over, leaves a
+ * fair owner's place: the store passes over it. */
+static bool is_passed_over(struct process *process, const struct ticket *ticket)
 {
     const struct record *record = record_of(process, (enum hfi_kind)ticket->kind, ticket->owner);
 
-    return ticket->kind == HFI_KIND_FAIR && record->ended && !record->answered;
+    return ticket->owner &&
+           (ticket->kind == HFI_KIND_WRITE || (record->ended && !record->answered));
 }
 
 static void check_nothing_there(struct world *world, struct process *process, int name)
@@ -681,7 +683,7 @@ static void check_nothing_there(struct world *world, struct process *process, in
 
     for (int i = 0; i < truth->line_length; i++)
         MUST(world, truth->line[i].process != process->number || !world->nature.killing ||
-                        world->short_of_memory || is_given_up(process, &truth->line[i]));
+                        world->short_of_memory || is_passed_over(process, &truth->line[i]));
     DL_FOREACH (truth->held, stored) {
         MUST(world, stored->process != process->number || !world->nature.killing ||
                         stored->kind == HFI_KIND_SEMAPHORE);
