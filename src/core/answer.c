@@ -127,10 +127,8 @@ static bool stays(struct hfi_engine *engine, struct hfi_gate *gate)
 static void note_ticket(struct hfi_wait *wait, const struct hfi_lease *answer)
 {
     wait->ticket = answer->ticket || (wait->ticket && !answer->queue);
-    if (!answer->ticket || wait->leave_in_flight)
-        return;
-    wait->leave.owner = answer->owner;
-    wait->leave.wait_ms = answer->wait_ms;
+    if (answer->ticket)
+        hfi_gate_ticket(wait, answer->owner, answer->wait_ms);
 }
 
 static void note_closed(struct hfi_gate *gate)
@@ -229,11 +227,10 @@ static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gat
     struct hfi_waiter *borrower = hold->lender ? hold->waiter : NULL;
 
     /* There may be a ticket: it is to be given up at the end. Releasing gives up a fair one. */
-    if (hold->lease.queue && gate->kind != HFI_KIND_FAIR && hfi_gate_make_wait(gate) == HF_OK) {
-        gate->wait->ticket = true;
-        if (!gate->wait->leave_in_flight)
-            gate->wait->leave.owner = hold->lease.owner;
-    }
+    if (gate->kind != HFI_KIND_FAIR && hold->lease.queue && hfi_gate_make_wait(gate) == HF_OK)
+        hfi_gate_ticket(gate->wait, hold->lease.owner, hold->lease.wait_ms);
+    else if (gate->kind == HFI_KIND_FAIR && gate->wait)
+        gate->wait->ticket &= gate->wait->ticket_owner != hold->lease.owner;
     if (gate->kind == HFI_KIND_LATCH)
         take_back(engine, gate, hold); /* nothing can have come of it */
     else

@@ -46,6 +46,13 @@ static void submit_watch(struct hfi_engine *engine, hfi_time now, struct hfi_wai
     hfi_engine_submit(engine, now, &wait->watch.request, op, HF_TIME_NEVER);
 }
 
+void hfi_gate_ticket(struct hfi_wait *wait, uint64_t owner, uint32_t wait_ms)
+{
+    wait->ticket = true;
+    wait->ticket_owner = owner;
+    wait->ticket_wait_ms = wait_ms;
+}
+
 /* Nobody here stands in the store's queue any more. */
 static void leave(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
 {
@@ -53,6 +60,8 @@ static void leave(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait
         return;
     wait->ticket = false;
     wait->leave_in_flight = true;
+    wait->leave.owner = wait->ticket_owner;
+    wait->leave.wait_ms = wait->ticket_wait_ms;
     hfi_engine_submit(engine, now, &wait->leave.request, HFI_OP_LEAVE, HF_TIME_NEVER);
 }
 
@@ -127,6 +136,8 @@ static bool start_try(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
     hold->lease.queue = gate->queue_len > gate->once_len;
     hold->lease.prefer = waiter->prefer && !waiter->once;
     hold->lease.wait_ms = wait_ms_of(waiter);
+    if (gate->kind == HFI_KIND_FAIR && gate->wait && gate->wait->ticket_owner != hold->lease.owner)
+        leave(engine, now, gate->wait); /* the place of one who has left */
     gate->hold = hold;
     gate->tries++;
     if (gate->wait) {
@@ -218,9 +229,12 @@ static void left(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
 
     wait->leave_in_flight = false;
     if (wait->leave.request.outcome != HFI_DONE && !engine->closing) {
-        wait->ticket = true;
+        if (!wait->ticket)
+            hfi_gate_ticket(wait, wait->leave.owner, wait->leave.wait_ms);
         if (!gate->queue)
             set_phase(engine, wait, HFI_PHASE_LINGERING, now + HFI_LINGER_NS);
+    } else if (!gate->queue) {
+        leave(engine, now, wait); /* the place of one who came and left meanwhile */
     }
     hfi_gate_settle(engine, gate);
 }

@@ -73,6 +73,8 @@ struct hfi_wait {
     struct hfi_backoff backoff;
     hfi_time yield_until_ns; /* wake-ups before are ignored: others go first */
     hfi_time doubt_until_ns; /* LATCH: gone, but it is not known how; 0: no doubt */
+    uint64_t ticket_owner;   /* whose owner id the ticket came with, */
+    uint32_t ticket_wait_ms; /* and for how long it was wanted */
     uint8_t phase;           /* enum hfi_phase */
     bool watched;            /* the store has our WATCH */
     bool watch_in_flight, leave_in_flight;
@@ -131,6 +133,8 @@ void hfi_gate_wait_more(struct hfi_engine *engine, hfi_time now, struct hfi_gate
                         const struct hfi_lease *answer);
 /* A latch is gone, and how is to be seen by then. */
 void hfi_gate_doubt(struct hfi_engine *engine, struct hfi_gate *gate);
+/* The store has a place of ours that came with this owner id. */
+void hfi_gate_ticket(struct hfi_wait *wait, uint64_t owner, uint32_t wait_ms);
 /* The store cannot be used: it is left alone for a while. */
 void hfi_gate_pause(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate);
 void hfi_gate_watch_answered(struct hfi_engine *engine, hfi_time now, struct hfi_watch *watch);

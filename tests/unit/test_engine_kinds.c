@@ -288,6 +288,32 @@ static void a_fair_waiter_that_leaves_gives_its_place_up(void **state)
                "A: BUSY\n");
 }
 
+/* Another call of the same owner does not keep it: it has a place of its own. */
+static void a_fair_waiter_leaves_another_of_its_owner(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", FAIR(.owner = 7, .wait_ms = 500));
+    acquire(&s, 'B', "L", FAIR(.owner = 7));
+    busy_turn(&s, "try L#1");
+    done(&s, "watch L turn #1");
+    busy_turn(&s, "try L#1");
+    hush(&s);
+    pass(&s, 500);
+    expect(&s, "A: BUSY\n");
+    wake(&s, "L");
+    expect(&s, "L#2 IDLE -> TRYING\n"
+               "leave L#1\n"
+               "try L#2 30000\n");
+    busy_turn(&s, "try L#2");
+    done(&s, "watch L turn #2");
+    busy_turn(&s, "try L#2");
+    hush(&s);
+    cancel(&s, 'B'); /* while the first has not left yet */
+    expect(&s, "B: CANCELLED\n");
+    done(&s, "leave L#1");
+    expect(&s, "leave L#2\n");
+}
+
 /* Releasing gives the place up as well, so nothing else has to. */
 static void a_fair_try_without_answer(void **state)
 {
@@ -617,6 +643,7 @@ int main(void)
         TEST(writers_are_not_passed),
         TEST(fair_waiters_have_places_of_their_own),
         TEST(a_fair_waiter_that_leaves_gives_its_place_up),
+        TEST(a_fair_waiter_leaves_another_of_its_owner),
         TEST(a_fair_try_without_answer),
         TEST(a_fair_owner_enters_again),
         TEST(non_reentrant),
