@@ -356,6 +356,17 @@ static void make_ghost(const struct world *world, struct process *process,
     DL_APPEND(process->ghosts, ghost);
 }
 
+/* Where the server side of an old connection is ended first, nothing is executed there after something later. */
+static void drop_before(struct world *world, struct process *process, const struct ghost *upto)
+{
+    while (world->nature.killing && process->ghosts != upto) {
+        struct ghost *ghost = process->ghosts;
+
+        DL_DELETE(process->ghosts, ghost);
+        free(ghost);
+    }
+}
+
 /* Does what was left on broken connections: some of it, or each with an even chance. */
 void net_ghosts(struct world *world, struct process *process, bool all)
 {
@@ -365,13 +376,14 @@ void net_ghosts(struct world *world, struct process *process, bool all)
     DL_FOREACH_SAFE (process->ghosts, ghost, tmp) {
         if (!all && !chance(world, 300))
             continue;
-        DL_DELETE(process->ghosts, ghost);
         if (chance(world, 500)) {
+            drop_before(world, process, ghost);
             tell(world, "%d: late, op %d of %s#%llu", process->number, ghost->deed.op,
                  WORLD_NAMES[ghost->deed.name], (unsigned long long)ghost->deed.owner);
             store_execute(world, &ghost->deed, &verdict);
             world->statistics->ghosts++;
         }
+        DL_DELETE(process->ghosts, ghost);
         free(ghost);
     }
 }
