@@ -28,8 +28,8 @@ void semaphores()
     theirs.acquire(2);
     CHECK(!mine.try_acquire());
     CHECK(!mine.try_acquire(1, error) && error == HF_CLASS_BUSY);
-    CHECK(!mine.try_acquire_for(5ms));
-    CHECK(!mine.try_acquire_until(std::chrono::steady_clock::now() + 5ms, 1));
+    CHECK(!mine.try_acquire_for(250ms));
+    CHECK(!mine.try_acquire_until(std::chrono::steady_clock::now() + 250ms, 1));
     std::atomic<bool> got(false);
     std::thread waiter([&] {
         mine.acquire(2);
@@ -89,8 +89,8 @@ void latches()
     CHECK(mine.try_wait());
     CHECK(mine.set(2));
     CHECK(!theirs.set(3) && theirs.count() == 2);
-    CHECK(!theirs.try_wait() && !theirs.try_wait_for(5ms));
-    CHECK(!theirs.try_wait_until(std::chrono::steady_clock::now() + 5ms, error));
+    CHECK(!theirs.try_wait() && !theirs.try_wait_for(250ms));
+    CHECK(!theirs.try_wait_until(std::chrono::steady_clock::now() + 250ms, error));
     CHECK(error == HF_ERR_BUSY);
     std::thread waiter([&] { theirs.wait(); });
     CHECK(mine.count_down() == 1);
@@ -123,7 +123,7 @@ void in_a_loop()
     const auto note = [&](std::error_code error) { told.push_back(error); };
 
     CHECK(semaphore.set(0) && latch.set(1));
-    events.acquire_semaphore("semaphore", 2, 5ms, note);
+    events.acquire_semaphore("semaphore", 2, 250ms, note);
     loop(events, [&] { return told.size() == 1; });
     CHECK(told[0] == HF_ERR_BUSY);
     events.acquire_semaphore("semaphore", 2, std::nullopt, note);

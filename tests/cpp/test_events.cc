@@ -70,7 +70,7 @@ void failing()
         told.push_back(failed);
     };
 
-    options.wait = 5ms;
+    options.wait = 250ms;
     events.acquire("lock", options, note);
     loop(events, [&] { return told.size() == 1; });
     CHECK(told[0] == HF_ERR_BUSY);

@@ -90,7 +90,7 @@ void being_busy()
     CHECK(!b.acquire("lock", options, error) && error == HF_ERR_BUSY);
     CHECK(!b.try_acquire("lock", options));
     CHECK(!b.try_acquire("lock", {}, error) && error == HF_ERR_BUSY);
-    options.wait = 20ms;
+    options.wait = 250ms;
     CHECK(!b.try_acquire("lock", options));
     options.ttl = 1ms;
     THROWS(b.try_acquire("lock", options), HF_ERR_TTL);

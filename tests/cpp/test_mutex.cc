@@ -28,8 +28,10 @@ template <class Mutex> bool others_get(Mutex &mutex)
 
 template <class Mutex> void guards_of()
 {
+    static int number;
     const client a(store_uri()), b(store_uri());
-    Mutex mine(a, "guards"), theirs(b, "guards");
+    const std::string name = "guards " + std::to_string(++number);
+    Mutex mine(a, name), theirs(b, name);
 
     CHECK(mine.state() == HF_RELEASED && mine.token() == 0 && mine.owner().empty());
     {
@@ -47,8 +49,8 @@ template <class Mutex> void guards_of()
         std::unique_lock<Mutex> lock(theirs, 10s);
 
         CHECK(lock && theirs.held() && !others_get(mine));
-        CHECK(!mine.try_lock_for(5ms));
-        CHECK(!mine.try_lock_until(std::chrono::system_clock::now() + 5ms));
+        CHECK(!mine.try_lock_for(250ms));
+        CHECK(!mine.try_lock_until(std::chrono::system_clock::now() + 250ms));
         lock.unlock();
         CHECK(others_get(mine));
         CHECK(lock.try_lock());
@@ -64,6 +66,12 @@ void guards()
 {
     guards_of<holdfast::mutex>();
     guards_of<holdfast::recursive_mutex>();
+    guards_of<holdfast::fair_mutex>();
+    guards_of<holdfast::recursive_fair_mutex>();
+    guards_of<holdfast::fenced_mutex>();
+    guards_of<holdfast::recursive_fenced_mutex>();
+    guards_of<holdfast::spin_mutex>();
+    guards_of<holdfast::recursive_spin_mutex>();
 }
 
 /* A number that only its lock protects. */
@@ -142,7 +150,7 @@ void bounded()
 {
     const client a(store_uri()), b(store_uri());
     holdfast::acquire_options options;
-    options.wait = 20ms;
+    options.wait = 250ms;
     options.ttl = 2s;
     holdfast::mutex mine(a, "bounded", options), theirs(b, "bounded", options);
     const std::lock_guard guard(mine);
@@ -198,7 +206,7 @@ void unreachable()
     std::error_code error;
 
     THROWS(mutex.try_lock(), HF_CLASS_RETRY);
-    THROWS(mutex.try_lock_for(5ms), HF_CLASS_RETRY);
+    THROWS(mutex.try_lock_for(250ms), HF_CLASS_RETRY);
     CHECK(!mutex.try_lock_until(std::chrono::steady_clock::now(), error));
     CHECK(error == HF_ERR_UNREACHABLE);
 }

@@ -54,7 +54,7 @@ void guards()
     {
         const std::lock_guard guard(mine);
 
-        CHECK(mine.held() && mine.verify() && !theirs.try_lock() && !theirs.try_lock_for(5ms));
+        CHECK(mine.held() && mine.verify() && !theirs.try_lock() && !theirs.try_lock_for(250ms));
         break_lock(b, "m2");
         AWAIT(!mine.held());
         CHECK(!is_free(b, "m1"));
