@@ -226,7 +226,8 @@ struct bench_duet;
 
 #define BENCH_DUET_MAX 40
 
-struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *server);
+struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *server,
+                                  enum hf_mode mode);
 /* From the call of hf_release() in one process to the return of hf_acquire() in the other. */
 void bench_duet_subject(struct bench_duet *duet, size_t count, double *took);
 /* From PUBLISH in one to the end of an acquire script that the other sends when it hears of it; and

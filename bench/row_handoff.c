@@ -38,6 +38,7 @@ struct player {
     unsigned number;
     struct stage *stage;
     hf_client *client;
+    enum hf_mode mode;
     hf_hold *hold;
     redisContext *commands, *ear; /* NULL: no baseline */
     struct bench_commands lock;
@@ -59,6 +60,11 @@ static void await(sem_t *semaphore)
  * Subject
  */
 
+static int acquire(struct player *self)
+{
+    return hf_acquire(self->client, NAME, HF_ACQUIRE(.mode = self->mode), &self->hold);
+}
+
 static void give(struct player *self)
 {
     await(&self->stage->waiting);
@@ -73,7 +79,7 @@ static void take(struct player *self, size_t i)
     struct stage *stage = self->stage;
 
     sem_post(&stage->waiting);
-    bench_must(hf_acquire(self->client, NAME, NULL, &self->hold), "hf_acquire");
+    bench_must(acquire(self), "hf_acquire");
     stage->took[i] = (double)(bench_now() - atomic_load(&stage->from_ns)) / 1e3;
     sem_post(&stage->got);
 }
@@ -193,7 +199,8 @@ static void obey(struct player *self)
     }
 }
 
-struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *server)
+struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *server,
+                                  enum hf_mode mode)
 {
     struct bench_duet *duet = calloc(1, sizeof *duet);
     struct stage *stage = bench_share(sizeof *stage);
@@ -205,6 +212,7 @@ struct bench_duet *bench_duet_new(const char *uri, const struct bench_server *se
     sem_init(&stage->waiting, 1, 0);
     sem_init(&stage->got, 1, 0);
     duet->self.stage = stage;
+    duet->self.mode = mode;
     duet->other = bench_fork();
     if (duet->other == 0) {
         duet->self.number = 1;
@@ -222,7 +230,7 @@ static void order(struct bench_duet *duet, enum order what, size_t count)
     struct stage *stage = duet->self.stage;
 
     if (what == ORDER_SUBJECT) /* before the other can */
-        bench_must(hf_acquire(duet->self.client, NAME, NULL, &duet->self.hold), "hf_acquire");
+        bench_must(acquire(&duet->self), "hf_acquire");
     stage->order = what;
     stage->count = count;
     sem_post(&stage->order_given);
@@ -272,26 +280,41 @@ static double play_round(struct bench_duet *duet, size_t turns, struct bench_rou
     return bench_median(delivery, turns * TURN);
 }
 
-void bench_handoff(const struct bench *bench)
+static void play(const struct bench *bench, const struct bench_server *server, enum hf_mode mode,
+                 const struct bench_result *result)
 {
     size_t rounds = bench->quick ? 5 : 13, turns = bench->quick ? 2 : TURNS_MAX;
-    struct bench_result result = { .row = "handoff",
-                                   .what = "two processes, one lock, Redis: hand-off p50",
-                                   .sense = BENCH_AT_MOST,
-                                   .target = 1.3 };
     struct bench_rounds measured = { 0 }, warm_up = { 0 };
+    struct bench_duet *duet = bench_duet_new(server->uri, server, mode);
     double delivery[BENCH_ROUNDS_MAX];
-    struct bench_server server;
-    struct bench_duet *duet;
 
-    bench_server_start(bench, &server);
-    duet = bench_duet_new(server.uri, &server);
     play_round(duet, turns, &warm_up);
     for (size_t i = 0; i < rounds; i++)
         delivery[i] = play_round(duet, turns, &measured);
-    bench_report_ratio(bench, &result, &measured, "us",
+    bench_report_ratio(bench, result, &measured, "us",
                        "PUBLISH to its delivery, plus one acquire script",
                        json_pack("{sf}", "baseline_delivery", bench_median(delivery, rounds)));
     bench_duet_free(duet);
+}
+
+void bench_handoff(const struct bench *bench)
+{
+    static const struct bench_result PLAIN = {
+        .row = "handoff",
+        .what = "two processes, one lock, Redis: hand-off p50",
+        .sense = BENCH_AT_MOST,
+        .target = 1.3,
+    };
+    static const struct bench_result FAIR = {
+        .row = "fairhand",
+        .what = "two processes, one fair lock, Redis: hand-off p50",
+        .sense = BENCH_AT_MOST,
+        .target = 1.2,
+    };
+    struct bench_server server;
+
+    bench_server_start(bench, &server);
+    play(bench, &server, HF_EXCLUSIVE, &PLAIN);
+    play(bench, &server, HF_FAIR, &FAIR);
     bench_server_stop(&server);
 }

@@ -81,7 +81,7 @@ static double handoff(struct bench_duet *duet, size_t turns)
 static void measure_handoff(const struct bench *bench, const char *uri, size_t rounds)
 {
     size_t turns = bench->quick ? 1 : TURNS_MAX;
-    struct bench_duet *duet = bench_duet_new(uri, NULL);
+    struct bench_duet *duet = bench_duet_new(uri, NULL, HF_EXCLUSIVE);
     double values[BENCH_ROUNDS_MAX];
 
     handoff(duet, turns);
