@@ -94,7 +94,9 @@ struct hfi_gate {
     uint64_t tries;    /* started */
     uint64_t answered; /* the last of them that had a definite answer */
     int answer;        /* and what that was, if it was no grant */
-    uint64_t shown;    /* presence.c: the owner's number that people see */
+    uint64_t
+        reuse; /* FAIR: the owner's number whose hold was given back without a doubt; 0: none */
+    uint64_t shown; /* presence.c: the owner's number that people see */
     uint32_t got_len;
     uint32_t permits; /* PERMITS, SEMAPHORE */
     uint32_t queue_len;

@@ -78,7 +78,8 @@ struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
     hold->lease.name_len = gate->name_len;
     hold->lease.kind = gate->kind;
     hold->lease.permits = gate->permits;
-    hold->lease.owner = ++engine->last_owner;
+    hold->lease.owner = gate->reuse ? gate->reuse : ++engine->last_owner;
+    gate->reuse = 0;
     hold->renew_ns = hold->look_ns = HF_TIME_NEVER;
     hold->timer.kind = HFI_TIMER_HOLD;
     hold->gate = gate;
@@ -237,6 +238,14 @@ void hfi_hold_forget(struct hfi_engine *engine, hfi_time now, struct hfi_hold *h
     hfi_gate_settle(engine, gate);
 }
 
+/* A fair owner's channel has its number in it: under the same one, no other needs to be listened to when it asks
+ * again soon. That is for owners whose every request was answered; what a lost answer has left is never met. */
+static bool is_reusable(const struct hfi_hold *hold)
+{
+    return hold->lease.kind == HFI_KIND_FAIR && hold->lease.verdict == HFI_RELEASED &&
+           !hold->repeated && !hold->doubtful && hold->pins == 0;
+}
+
 /* The store has answered a release, or has not. The gate may have waited for it (HFI_PHASE_YIELDING). */
 void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 {
@@ -251,6 +260,8 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
         bool ours = hold->lease.verdict == HFI_RELEASED || hold->repeated;
 
         finish_release(engine, hold, ours ? HF_OK : HF_ERR_LOST);
+        if (is_reusable(hold))
+            gate->reuse = hold->lease.owner;
         gone(engine, hold);
     } else {
         bool first = request->outcome == HFI_UNKNOWN && !hold->repeated;

@@ -233,6 +233,7 @@ static void failed(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hol
 {
     hfi_time most = hfi_time_max(hfi_hold_ttl(hold) / HFI_RENEW_RETRY_PART, HFI_RENEW_RETRY_MIN);
 
+    hold->doubtful = true;
     if (hold->renew_ns == HF_TIME_NEVER)
         return; /* it was only a look */
     at_risk(engine, hold);

@@ -333,6 +333,33 @@ static void a_fair_try_without_answer(void **state)
     assert_null(s.engine.gates);
 }
 
+/* Who asks again soon does so under its number, on whose channel it listens still; unless an answer was lost. */
+static void a_fair_owner_keeps_its_number(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", FAIR());
+    busy_turn(&s, "try L#1");
+    done(&s, "watch L turn #1");
+    granted(&s, "try L#1", 7, 1);
+    release(&s, 'A');
+    released(&s, "release L#1", 0);
+    hush(&s);
+    acquire(&s, 'A', "L", FAIR());
+    busy_turn(&s, "try L#1");
+    expect(&s, "L#1 IDLE -> TRYING\n"
+               "try L#1 30000\n"
+               "L#1 TRYING -> IDLE\n"); /* it sleeps: nothing more is to be asked */
+    wake(&s, "L");
+    granted(&s, "try L#1", 8, 1);
+    release(&s, 'A');
+    unknown(&s, "release L#1");
+    released(&s, "release L#1", 0);
+    hush(&s);
+    acquire(&s, 'A', "L", FAIR());
+    expect(&s, "L#2 IDLE -> TRYING\n"
+               "try L#2 30000\n");
+}
+
 static void a_fair_owner_enters_again(void **state)
 {
     (void)state;
@@ -645,6 +672,7 @@ int main(void)
         TEST(a_fair_waiter_that_leaves_gives_its_place_up),
         TEST(a_fair_waiter_leaves_another_of_its_owner),
         TEST(a_fair_try_without_answer),
+        TEST(a_fair_owner_keeps_its_number),
         TEST(a_fair_owner_enters_again),
         TEST(non_reentrant),
         TEST(spin),
