@@ -66,9 +66,19 @@ static int start(struct cli_wait *wait, int64_t wait_ms)
     return hf_latch_await_start(wait->store->client, wait->name, HF_WAIT(.wait_ms = wait_ms), wait);
 }
 
+static int look(struct cli_wait *wait)
+{
+    int64_t count = 0;
+    int result = hf_latch_count(wait->store->client, wait->name, &count);
+
+    if (result == HF_OK)
+        snprintf(wait->who, sizeof wait->who, "count %lld", (long long)count);
+    return result;
+}
+
 static int wait_for_zero(struct cli_call *call)
 {
-    return hfi_cli_call_wait(call, start, "waited for");
+    return hfi_cli_call_wait(call, "waited for", start, look);
 }
 
 static int show(struct cli_call *call)

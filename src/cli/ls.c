@@ -110,6 +110,8 @@ static int ls_main(int argc, char **argv)
             return hfi_cli_print_usage(&hfi_cli_ls);
         if (id == STORE)
             uri = parser.value;
+        else if (form != 0 && form != id)
+            return hfi_cli_usage_error("ls", "--json and --names exclude each other", NULL);
         else
             form = id;
     }

@@ -44,19 +44,20 @@ static int resize(struct cli_call *call)
 
 static int show(struct cli_call *call)
 {
-    int64_t available = 0, taken = 0;
+    int64_t available = 0, taken = 0, total;
     int result = hf_permits_count(call->store.client, call->name, &available, &taken);
 
     if (result != HF_OK)
         return hfi_cli_call_failed(call, result);
+    total = available + taken;
     if (call->json)
-        return hfi_cli_json_print(
-            json_pack("{s:o, s:o, s:I, s:I, s:I}", "store",
-                      hfi_cli_json_text(hf_client_store(call->store.client)), "name",
-                      hfi_cli_json_text(call->name), "available", (json_int_t)available, "total",
-                      (json_int_t)(available + taken), "taken", (json_int_t)taken));
+        return hfi_cli_json_print(json_pack("{s:o, s:o, s:I, s:I, s:I}", "store",
+                                            hfi_cli_json_text(hf_client_store(call->store.client)),
+                                            "name", hfi_cli_json_text(call->name), "available",
+                                            (json_int_t)available, "total", (json_int_t)total,
+                                            "taken", (json_int_t)taken));
     printf("%-10s %lld\n%-10s %lld\n%-10s %lld\n", "available", (long long)available, "total",
-           (long long)(available + taken), "taken", (long long)taken);
+           (long long)total, "taken", (long long)taken);
     return hfi_cli_flush();
 }
 

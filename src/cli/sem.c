@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `holdfast sem`: a number of permits that belong to nobody. */
+#include <stdio.h>
+
 #include "cli/message.h"
 #include "cli/verbs.h"
 
@@ -50,10 +52,21 @@ static int start(struct cli_wait *wait, int64_t wait_ms)
                                       HF_WAIT(.wait_ms = wait_ms), wait);
 }
 
+static int look(struct cli_wait *wait)
+{
+    int64_t permits = 0;
+    int result = hf_semaphore_available(wait->store->client, wait->name, &permits);
+
+    if (result == HF_OK)
+        snprintf(wait->who, sizeof wait->who, "%lld permit%s available", (long long)permits,
+                 permits == 1 ? "" : "s");
+    return result;
+}
+
 /* What was granted although a signal came goes back: nobody would know that we have it. */
 static int acquire(struct cli_call *call)
 {
-    int code = hfi_cli_call_wait(call, start, "acquired");
+    int code = hfi_cli_call_wait(call, "acquired", start, look);
 
     if (code != CLI_EXIT_OK && call->wait.done_first &&
         hf_semaphore_release(call->store.client, call->name, call->number) != HF_OK)

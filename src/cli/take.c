@@ -27,8 +27,7 @@ static int permits_of(struct cli_run *run, const char *name)
 {
     const struct cli_run_options *options = &run->options;
     hf_client *client = run->store.client;
-    int64_t available = 0, taken = 0;
-    long long all, wanted = (long long)options->total;
+    int64_t available = 0, taken = 0, all;
     int result = hf_permits_set(client, name, options->total);
 
     if (result == HF_ERR_EXISTS)
@@ -37,13 +36,14 @@ static int permits_of(struct cli_run *run, const char *name)
         available = options->total;
     if (result != HF_OK)
         return hfi_cli_store_failed(result);
-    all = (long long)(available + taken);
-    if (all == wanted)
+    all = available + taken;
+    if (all == options->total)
         return CLI_EXIT_OK;
     hfi_cli_say(
         "'%s' has %lld permits in all, not %lld: say --permits %lld/%lld, or change that by "
         "'holdfast permits resize %s %lld'",
-        name, all, wanted, (long long)options->permits, all, name, wanted);
+        name, (long long)all, (long long)options->total, (long long)options->permits,
+        (long long)all, name, (long long)options->total);
     return CLI_EXIT_USAGE;
 }
 
@@ -130,7 +130,15 @@ static int take_each(struct cli_run *run, const char *const *names)
     return CLI_EXIT_OK;
 }
 
-/* One that was taken first may be lost before the last is there: all over again. */
+/* One that was taken first may be lost while the others are waited for, and we be told of it later: the store is
+ * asked. */
+static bool are_all_ours(struct cli_run *run)
+{
+    if (run->holds.count > 1)
+        hfi_cli_holds_verify(&run->holds);
+    return hfi_cli_holds_are_valid(&run->holds);
+}
+
 int hfi_cli_take(struct cli_run *run)
 {
     const char *names[HF_MEMBERS_MAX];
@@ -141,14 +149,17 @@ int hfi_cli_take(struct cli_run *run)
     qsort(names, count, sizeof names[0], by_name);
     run->wait.wait_ms = run->options.wait_ms;
     run->wait.verbose = run->options.verbose;
+    run->wait.fair = run->options.mode == HF_FAIR;
     run->wait.done = "acquired";
+    run->wait.unknown =
+        run->options.mode == HF_PERMITS ? "too few permits available" : "held by someone else";
     run->wait.start = start;
     run->wait.arg = run;
     for (;;) {
         code = take_each(run, names);
         if (run->holds.count == 0)
             return code;
-        if (hfi_cli_holds_are_valid(&run->holds))
+        if (are_all_ours(run))
             break;
         hfi_cli_holds_release(&run->holds, run->store.client);
     }

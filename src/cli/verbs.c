@@ -52,8 +52,9 @@ int hfi_cli_call_failed(const struct cli_call *call, int error)
     return hfi_cli_store_failed(error);
 }
 
-int hfi_cli_call_wait(struct cli_call *call, int (*start)(struct cli_wait *, int64_t wait_ms),
-                      const char *done)
+int hfi_cli_call_wait(struct cli_call *call, const char *done,
+                      int (*start)(struct cli_wait *wait, int64_t wait_ms),
+                      int (*look)(struct cli_wait *wait))
 {
     struct cli_wait *wait = &call->wait;
     int code = hfi_cli_wait_open(wait, &call->store);
@@ -64,7 +65,9 @@ int hfi_cli_call_wait(struct cli_call *call, int (*start)(struct cli_wait *, int
     wait->verbose = call->verbose;
     wait->name = call->name;
     wait->done = done;
+    wait->unknown = "nothing to give";
     wait->start = start;
+    wait->look = look;
     wait->arg = call;
     switch (hfi_cli_wait(wait)) {
     case CLI_WAITED_DONE:

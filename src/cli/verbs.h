@@ -50,10 +50,11 @@ struct cli_verbs {
 /* All of the subcommand's main. */
 int hfi_cli_verbs_main(const struct cli_verbs *verbs, int argc, char **argv);
 
-/* Waits for what `start` starts, as the options say; its wait's `arg` is the call. CLI_EXIT_OK, or an exit code after a
- * message. */
-int hfi_cli_call_wait(struct cli_call *call, int (*start)(struct cli_wait *, int64_t wait_ms),
-                      const char *done);
+/* Waits for what `start` starts, as the options say; `done`, `start` and `look` are as in struct cli_wait, whose `arg` is the
+ * call. CLI_EXIT_OK, or an exit code after a message. */
+int hfi_cli_call_wait(struct cli_call *call, const char *done,
+                      int (*start)(struct cli_wait *wait, int64_t wait_ms),
+                      int (*look)(struct cli_wait *wait));
 /* An error of the library: says what it means here, and returns the exit code. */
 int hfi_cli_call_failed(const struct cli_call *call, int error);
 /* Prints a number on a line of its own, or as JSON: an object with store, name, and `member`. */

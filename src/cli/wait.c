@@ -25,32 +25,47 @@
  * What people see
  */
 
+/* Only where there is an order: in the embedded store, and for those who are fair. */
 static int place_in_line(const struct cli_wait *wait, const hf_list *list)
 {
-    const char *id = hf_client_id(wait->store->client);
+    static const char embedded[] = "sqlite:";
+    hf_client *client = wait->store->client;
+    const char *id = hf_client_id(client);
     struct hf_holder waiter = { .size = sizeof waiter };
 
+    if (!wait->fair && strncmp(hf_client_store(client), embedded, sizeof embedded - 1) != 0)
+        return 0;
     for (size_t i = 0; hf_list_waiter(list, 0, i, &waiter) == HF_OK; i++)
         if (strncmp(waiter.owner, id, strlen(id)) == 0)
             return (int)i + 1;
     return 0;
 }
 
-void hfi_cli_wait_look(struct cli_wait *wait)
+static bool is_known(const struct hf_lock *lock)
+{
+    return hfi_cli_is_somebody(&lock->holder) || hfi_cli_has_number(lock) || lock->holders > 0;
+}
+
+static int inspect(struct cli_wait *wait)
 {
     struct hf_lock lock = { .size = sizeof lock };
     hf_list *list = NULL;
     int result = hf_inspect(wait->store->client, wait->name, &list);
 
+    if (result != HF_OK)
+        return result;
+    if (hf_list_get(list, 0, &lock) == HF_OK && is_known(&lock))
+        hfi_cli_who(wait->who, &lock);
+    wait->place = place_in_line(wait, list);
+    hf_list_free(list);
+    return HF_OK;
+}
+
+void hfi_cli_wait_look(struct cli_wait *wait)
+{
     wait->place = 0;
-    snprintf(wait->who, sizeof wait->who, "held by someone else");
-    if (result == HF_OK) {
-        if (hf_list_get(list, 0, &lock) == HF_OK)
-            hfi_cli_who(wait->who, &lock);
-        wait->place = place_in_line(wait, list);
-        hf_list_free(list);
-    }
-    wait->look_error = result;
+    snprintf(wait->who, sizeof wait->who, "%s", wait->unknown);
+    wait->look_error = wait->look ? wait->look(wait) : inspect(wait);
 }
 
 static void look(struct cli_wait *wait, uint64_t now)

@@ -22,11 +22,15 @@ struct cli_wait {
     int64_t wait_ms;   /* HF_WAIT_FOREVER, HF_TRY_ONCE, or how long */
     uint64_t began_ns; /* … from then on */
     bool verbose;
-    const char *name; /* what is waited for now */
-    const char *done; /* "acquired": for messages */
+    bool fair;           /* who waits has a place in a line, in whatever store */
+    const char *name;    /* what is waited for now */
+    const char *done;    /* "acquired": for messages */
+    const char *unknown; /* as hfi_cli_who() says it, when nothing else is known */
     /* The library's …_start(), with `wait` as its cookie. */
     int (*start)(struct cli_wait *wait, int64_t wait_ms);
-    const void *arg; /* start's */
+    /* Writes `who`: HF_OK, or why not. NULL: by hf_inspect(). */
+    int (*look)(struct cli_wait *wait);
+    const void *arg; /* theirs */
 
     /* What came of it. */
     hf_hold *hold;   /* the event said ACQUIRED; the caller takes it away */

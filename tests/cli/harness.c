@@ -241,6 +241,8 @@ int h_setup(void **state)
         snprintf(store, sizeof store, "redis://127.0.0.1:%d/%d", server_port, test_number % 16);
     else
         snprintf(store, sizeof store, "sqlite:%s/store", folder);
+    if (server > 0)
+        h_redis("FLUSHDB"); /* there are sixteen */
     return setenv("HOLDFAST_STORE", store, 1);
 }
 

@@ -70,6 +70,7 @@ static void usage_errors_are_64(void **state)
         { "holdfast", "run", "a\xff", "true" },
         { "holdfast", "run", "--label", "a\033", "x", "true" },
         { "holdfast", "ls", "a", "b" },
+        { "holdfast", "ls", "--json", "--names" },
         { "holdfast", "show" },
         { "holdfast", "show", "a", "b" },
         { "holdfast", "break" },
