@@ -134,6 +134,8 @@ int hfi_sqlite_farewell(struct hfi_sqlite *s, struct hfi_request *request)
     if (!error)
         error = drop_holds(s, now);
     if (!error)
+        error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_DONE_FORGET, "i", s->client));
+    if (error >= 0)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_CLIENT_DROP, "i", s->client));
     return error < 0 ? error : HF_OK;
 }

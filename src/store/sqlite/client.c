@@ -92,7 +92,7 @@ int hfi_sqlite_join(struct hfi_sqlite *s)
 int hfi_sqlite_bury(struct hfi_sqlite *s, const struct hfi_sqlite_peer *peer)
 {
     static const enum hfi_sqlite_sql removals[] = { HFI_SQL_HOLDS_FORGET, HFI_SQL_TICKETS_FORGET,
-                                                    HFI_SQL_CLIENT_DROP };
+                                                    HFI_SQL_DONE_FORGET, HFI_SQL_CLIENT_DROP };
 
     for (size_t i = 0; i < sizeof removals / sizeof removals[0]; i++) {
         int changes = hfi_sqlite_run(s, hfi_sqlite_query(s, removals[i], "i", peer->client));

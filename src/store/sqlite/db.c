@@ -6,7 +6,7 @@
  * does (after HFI_SQLITE_CHECKPOINT frames). A crash of the machine may so lose the last commits, which are
  * worth nothing after a reboot anyway: all holds end with the boot. OFF would save those few waits too, but
  * a crash in the middle of writing back could then leave a damaged file behind, and every lock unusable.
- * What must outlive a crash, the epoch of tokens, is committed under FULL (epoch.c).
+ * What must outlive a crash, the epoch of tokens (epoch.c) and stamps (object.c), is committed under FULL.
  *
  * Outcome. A transaction that fails before its COMMIT was not done. At the COMMIT it is unknown, with two
  * exceptions: BUSY, and FULL, where SQLite says that the frame that would have made it valid could not be
@@ -213,6 +213,16 @@ int hfi_sqlite_exec(struct hfi_sqlite *s, const char *sql)
             break;
     }
     return code == SQLITE_OK ? HF_OK : hfi_sqlite_failed(s, code);
+}
+
+/* What cannot be set back would make every commit wait: the connection is not used again. */
+int hfi_sqlite_sync(struct hfi_sqlite *s, bool full)
+{
+    int error =
+        hfi_sqlite_exec(s, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+
+    s->drop |= error != HF_OK;
+    return error;
 }
 
 /* Without the waiting, processes that never stop writing could make the log grow for ever. */

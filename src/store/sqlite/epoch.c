@@ -78,6 +78,14 @@ int hfi_sqlite_tokens(struct hfi_sqlite *s, uint32_t wanted, uint64_t *ret_first
     return HF_OK;
 }
 
+int hfi_sqlite_check_boot(struct hfi_sqlite *s)
+{
+    uint64_t first;
+    int64_t used;
+
+    return hfi_sqlite_tokens(s, 0, &first, &used);
+}
+
 static int remove_old_boots(struct hfi_sqlite *s)
 {
     int error =
@@ -108,6 +116,8 @@ static int raise_epoch(struct hfi_sqlite *s)
                                    hfi_sqlite_shown(s->path));
     if (!meta.this_boot)
         error = remove_old_boots(s);
+    if (!error && !meta.this_boot)
+        error = hfi_sqlite_tallies_move(s);
     if (!error)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_EPOCH_SET, "ti", s->boot,
                                                    strlen(s->boot), meta.epoch + 1));

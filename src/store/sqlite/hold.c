@@ -20,7 +20,7 @@
 
 static bool is_alone(const struct hfi_lease *lease)
 {
-    return hfi_sqlite_class_of(lease->kind) == HFI_SQLITE_ALONE;
+    return hfi_sqlite_units_of(lease) == HFI_SQLITE_ALL;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -98,6 +98,7 @@ static int put_hold(struct hfi_sqlite *s, const struct attempt *at, const struct
     return changes < 0 ? changes : HF_OK;
 }
 
+/* It has the room, and the line has been served. Who gets a part leaves the rest to the next ones. */
 static int grant(struct hfi_sqlite *s, const struct attempt *at, struct hfi_lease *lease)
 {
     bool alone = is_alone(lease);
@@ -109,7 +110,8 @@ static int grant(struct hfi_sqlite *s, const struct attempt *at, struct hfi_leas
     if (error >= 0 && alone)
         error = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TOKENS_SET, "i", at->used));
     if (error >= 0)
-        error = put_hold(s, at, lease);
+        error = lease->kind == HFI_KIND_SEMAPHORE ? hfi_sqlite_take(s, at->now, lease)
+                                                  : put_hold(s, at, lease);
     if (error >= 0 && !alone && !at->room.within)
         error = hfi_sqlite_line_call(s, at->now, &at->line, true);
     if (error < 0)
@@ -134,8 +136,8 @@ static int follow(struct hfi_sqlite *s, struct attempt *at, const struct hfi_lea
     return row < 0 ? row : HF_OK;
 }
 
-/* A lock, or permits as a lease. */
-static int try_hold(struct hfi_sqlite *s, struct hfi_lease *lease)
+/* Anything but a latch. */
+static int try_units(struct hfi_sqlite *s, struct hfi_lease *lease)
 {
     uint32_t wanted = !is_alone(lease) || lease->tokens < 1   ? 1
                       : lease->tokens > HFI_SQLITE_TOKENS_MAX ? HFI_SQLITE_TOKENS_MAX
@@ -171,7 +173,7 @@ int hfi_sqlite_try(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_lease *lease = hfi_request_lease(request);
 
-    return try_hold(s, lease);
+    return lease->kind == HFI_KIND_LATCH ? hfi_sqlite_try_latch(s, lease) : try_units(s, lease);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -217,8 +219,10 @@ int hfi_sqlite_release(struct hfi_sqlite *s, struct hfi_request *request)
 
     lease->others = 0;
     lease->verdict = HFI_GONE;
-    if (!s->client)
+    if (!s->client || lease->kind == HFI_KIND_LATCH)
         return HF_OK;
+    if (lease->kind == HFI_KIND_SEMAPHORE)
+        return hfi_sqlite_take_back(s, lease);
     if (lease->kind == HFI_KIND_FAIR) /* its place in the line, too */
         error = hfi_sqlite_line_leave(s, lease->name, lease->name_len, lease->kind, lease->owner);
     return error ? error : release_hold(s, lease);

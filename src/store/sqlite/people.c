@@ -241,9 +241,9 @@ static bool read_tally(const struct looking *at, struct hfi_list_lock *lock, int
     static const uint8_t KINDS[] = { HFI_KIND_MUTEX, HFI_KIND_PERMITS, HFI_KIND_SEMAPHORE,
                                      HFI_KIND_LATCH };
     sqlite3_stmt *row = at->stream[TALLIES].statement;
-    int64_t ttl = sqlite3_column_int64(row, 3);
 
-    if (ttl && (int64_t)at->now - sqlite3_column_int64(row, 4) >= ttl * (int64_t)HFI_MSEC)
+    if (sqlite3_column_type(row, 3) != SQLITE_NULL &&
+        sqlite3_column_int64(row, 3) <= (int64_t)at->now)
         return false;
     lock->available = sqlite3_column_int64(row, 2) - taken;
     lock->kind = kind_name(KINDS[sqlite3_column_int(row, 1) & 3]);

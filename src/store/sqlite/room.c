@@ -45,9 +45,8 @@ bool hfi_sqlite_holds(const struct hfi_sqlite *s, hfi_time now,
     return holder->until_ns > now && hfi_sqlite_alive(s, &holder->peer);
 }
 
-/* It has ended: so have all of its client's, if that is dead. */
-static int remove_ended(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
-                        const struct hfi_sqlite_holder *holder)
+int hfi_sqlite_remove_ended(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
+                            const struct hfi_sqlite_holder *holder)
 {
     int changes;
 
@@ -57,6 +56,23 @@ static int remove_ended(struct hfi_sqlite *s, const struct hfi_sqlite_line *line
                                                  line->len, (int64_t)holder->class_,
                                                  holder->peer.client, holder->owner));
     return changes < 0 ? changes : HF_OK;
+}
+
+int hfi_sqlite_has_hold(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease)
+{
+    sqlite3_stmt *statement;
+    int row;
+
+    if (!s->client)
+        return 0;
+    statement = hfi_sqlite_query(s, HFI_SQL_HOLD_LOOK, "tiiii", lease->name,
+                                 (size_t)lease->name_len,
+                                 (int64_t)hfi_sqlite_class_of(lease->kind), s->client,
+                                 (int64_t)lease->owner, (int64_t)now);
+    row = hfi_sqlite_row(s, statement);
+    if (row > 0)
+        sqlite3_reset(statement);
+    return row;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -105,7 +121,7 @@ static int look_at_lock(struct hfi_sqlite *s, hfi_time now, const struct hfi_sql
             return row;
         if (!hfi_sqlite_holds(s, now, &holder)) {
             sqlite3_reset(statement);
-            error = remove_ended(s, line, &holder);
+            error = hfi_sqlite_remove_ended(s, line, &holder);
             room->changed = true;
             return error ? error : 1;
         }
@@ -114,21 +130,6 @@ static int look_at_lock(struct hfi_sqlite *s, hfi_time now, const struct hfi_sql
     if (settled)
         sqlite3_reset(statement);
     return HF_OK;
-}
-
-/* Does the lease's owner have such a hold? */
-static int look_for_ours(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease,
-                         struct hfi_sqlite_room *room)
-{
-    int row = 0;
-
-    if (s->client)
-        row = hfi_sqlite_row(s, hfi_sqlite_query(s, HFI_SQL_HOLD_LOOK, "tiiii", lease->name,
-                                                 (size_t)lease->name_len,
-                                                 (int64_t)hfi_sqlite_class_of(lease->kind),
-                                                 s->client, (int64_t)lease->owner, (int64_t)now));
-    room->ours = row > 0;
-    return row < 0 ? row : HF_OK;
 }
 
 static int lock_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
@@ -141,9 +142,11 @@ static int lock_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite
         error = look_at_lock(s, now, line, lease, room);
     } while (error > 0);
     if (!error && lease && lease->kind == HFI_KIND_READ && !room->ours &&
-        room->left == HFI_SQLITE_ALL - 1)
-        error = look_for_ours(s, now, lease, room); /* one of many */
-    return error;
+        room->left == HFI_SQLITE_ALL - 1) { /* one of many */
+        error = hfi_sqlite_has_hold(s, now, lease);
+        room->ours = error > 0;
+    }
+    return error < 0 ? error : HF_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ */
@@ -153,5 +156,6 @@ int hfi_sqlite_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_
 {
     memset(ret_room, 0, sizeof *ret_room);
     ret_room->until_ns = HF_TIME_NEVER;
-    return lock_room(s, now, line, lease, ret_room);
+    return line->family == HFI_SQLITE_LOCKS ? lock_room(s, now, line, lease, ret_room)
+                                            : hfi_sqlite_count_room(s, now, line, lease, ret_room);
 }

@@ -9,9 +9,10 @@
  *   waiter  one row a place in the line of a name, in the order of `ticket`: a client has one in each kind,
  *           or several (kind.h); owner is the one that tried last, units how much of the name it wants
  *           (room.c), called_ns when it was first seen to be its turn
- *   tally   one row a number that is kept under a name: of permits, of a semaphore, of a latch; or a stamp
- *   done    one row a change of a number that was made, by the number that its client gave it: made again, it
- *           is not made again
+ *   tally   one row a number that is kept under a name: of permits, of a semaphore, of a latch (0: deleted a
+ *           moment ago); or a stamp. until_ns NULL: for ever
+ *   done    one row a change of a number that was made, by the serial that its client gave it, for as long as
+ *           it may have to be answered again, or taken back
  *
  * Times are CLOCK_BOOTTIME in nanoseconds, and mean something only in the boot of the row's client, or, in a
  * tally, of meta; tally.made_ms is the wall clock, by which made_ns is set again in the next boot.
@@ -40,8 +41,9 @@
     " threads INTEGER NOT NULL DEFAULT 1, UNIQUE (client, name, kind, place));"                    \
     "CREATE INDEX waiter_line ON waiter (name, family, ticket, client, kind);"                     \
     "CREATE TABLE tally (name TEXT NOT NULL, family INTEGER NOT NULL, number INTEGER NOT NULL,"    \
-    " ttl_ms INTEGER NOT NULL, made_ns INTEGER NOT NULL, made_ms INTEGER NOT NULL,"                \
+    " until_ns INTEGER, made_ns INTEGER NOT NULL, made_ms INTEGER NOT NULL,"                       \
     " PRIMARY KEY (name, family)) WITHOUT ROWID;"                                                  \
+    "CREATE INDEX tally_end ON tally (until_ns) WHERE until_ns IS NOT NULL;"                       \
     "CREATE TABLE done (client INTEGER NOT NULL, serial INTEGER NOT NULL,"                         \
     " number INTEGER NOT NULL, until_ns INTEGER NOT NULL,"                                         \
     " PRIMARY KEY (client, serial)) WITHOUT ROWID;"                                                \
@@ -91,8 +93,10 @@
     "SELECT name, class = 2, client, owner, kind, permits, token, until_ns, since_ns, label"       \
     " FROM hold"
 
+/* Stamps are not shown, nor what is left of a latch that was deleted. */
 #define HFI_SQLITE_TALLIES                                                                         \
-    "SELECT name, family, number, ttl_ms, made_ns FROM tally WHERE family < 4"
+    "SELECT name, family, number, until_ns FROM tally"                                             \
+    " WHERE family < 4 AND NOT (family = 3 AND number = 0)"
 
 #define HFI_SQLITE_STATEMENTS(X)                                                                   \
     X(BEGIN_READ, "BEGIN")                                                                         \
@@ -135,6 +139,28 @@
     X(HOLDS_OF, "SELECT name FROM hold WHERE client = ?1 AND name > ?2 ORDER BY name LIMIT 1")     \
     X(HOLDS_GIVE, "DELETE FROM hold WHERE name = ?1 AND client = ?2")                              \
     X(HOLDS_FORGET, "DELETE FROM hold WHERE client = ?1")                                          \
+    X(PARTS_TAKEN, "SELECT coalesce(sum(permits), 0), min(until_ns) FROM hold"                     \
+                   " WHERE name = ?1 AND class = 2 AND until_ns > ?2")                             \
+    X(PARTS_DROP, "DELETE FROM hold WHERE name = ?1 AND class = 2")                                \
+    X(PARTS_OWNERS, "SELECT DISTINCT h.client, c.uuid, c.boot FROM hold h"                         \
+                    " LEFT JOIN client c ON c.id = h.client WHERE h.name = ?1 AND h.class = 2")    \
+    X(PARTS_BREAK, "UPDATE client SET broken = broken + 1 WHERE id IN"                             \
+                   " (SELECT client FROM hold WHERE name = ?1 AND class = 2)")                     \
+    X(TALLY, "SELECT number, until_ns, made_ns FROM tally WHERE name = ?1 AND family = ?2"         \
+             " AND (until_ns IS NULL OR until_ns > ?3)")                                           \
+    X(TALLY_PUT, "INSERT OR REPLACE INTO tally (name, family, number, made_ns, made_ms, until_ns)" \
+                 " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, 0))")                                    \
+    X(TALLY_SET, "UPDATE tally SET number = ?3 WHERE name = ?1 AND family = ?2")                   \
+    X(TALLY_DROP, "DELETE FROM tally WHERE name = ?1 AND family = ?2")                             \
+    X(TALLIES_OVER, "DELETE FROM tally WHERE until_ns <= ?1")                                      \
+    X(TALLIES_MOVE, "UPDATE tally SET made_ns = ?1 - max(0, ?2 - made_ms) * 1000000, until_ns ="   \
+                    " until_ns - made_ns + ?1 - max(0, ?2 - made_ms) * 1000000")                   \
+    X(DONE, "SELECT number FROM done WHERE client = ?1 AND serial = ?2")                           \
+    X(DONE_NOTE, "INSERT OR REPLACE INTO done VALUES (?1, ?2, ?3, ?4)")                            \
+    X(DONE_DROP, "DELETE FROM done WHERE client = ?1 AND serial = ?2")                             \
+    X(DONE_TRIM, "DELETE FROM done WHERE client = ?1 AND serial IN (SELECT serial FROM done"       \
+                 " WHERE client = ?1 ORDER BY serial LIMIT 2) AND (until_ns < ?2 OR serial < ?3)") \
+    X(DONE_FORGET, "DELETE FROM done WHERE client = ?1")                                           \
     X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?3 ORDER BY w.ticket DESC LIMIT 1")         \
     X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?3 ORDER BY w.ticket LIMIT 1")               \
     X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                   \
@@ -152,6 +178,9 @@
     X(TICKETS_OF, "SELECT name, family, ticket FROM waiter WHERE client = ?1"                      \
                   " ORDER BY name LIMIT 1")                                                        \
     X(TICKETS_FORGET, "DELETE FROM waiter WHERE client = ?1")                                      \
+    X(TICKETS_LINE, "SELECT c.uuid, c.boot FROM waiter w JOIN client c ON c.id = w.client"         \
+                    " WHERE w.name = ?1 AND w.family = ?2")                                        \
+    X(TICKETS_END, "DELETE FROM waiter WHERE name = ?1 AND family = ?2")                           \
     X(TICKETS_OTHERS, "SELECT count(*) FROM waiter WHERE name = ?1 AND family = ?2"                \
                       " AND NOT (client = ?3 AND kind = ?4)")                                      \
     X(LIST_HOLDS, HFI_SQLITE_HOLDS " ORDER BY name, class, since_ns")                              \

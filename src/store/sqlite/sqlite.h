@@ -13,6 +13,9 @@
  *   hold.c     TRY, RELEASE, RENEW
  *   room.c     what others have of a name, and what is left of it
  *   line.c     tickets: who is next, LEAVE
+ *   tally.c    numbers, and notes of what was done to them
+ *   count.c    TRY and RELEASE of what is a number: semaphores, latches
+ *   object.c   OBJECT: what else is done to numbers; stamps
  *   watch.c    WATCH, UNWATCH: who is before us in the line
  *   wake.c     inotify: listening, collecting
  *   people.c   LIST, INSPECT, BREAK; announce.c: ANNOUNCE, FAREWELL
@@ -41,6 +44,10 @@
 
 /* How long the one whose turn it is may take to come, before the next one is called. */
 #define HFI_SQLITE_GRACE (HFI_SEC)
+/* Changes of a client's that are remembered, in the order of their serials, besides HFI_SERIAL_MS. */
+#define HFI_SQLITE_NOTES_MAX 16384
+/* How long it is known that a latch was deleted. */
+#define HFI_SQLITE_DELETED_MS (60 * 1000)
 /* How long after a reader from the line has been let in others of its process may follow it. */
 #define HFI_SQLITE_FOLLOW (10 * HFI_MSEC)
 /* Tokens that one TRY may draw. */
@@ -139,6 +146,8 @@ int hfi_sqlite_failed(struct hfi_sqlite *s, int code);
 /* Called by SQLite when someone else has the file locked: sleeps; false when it is time to give up. */
 bool hfi_sqlite_wait(struct hfi_sqlite *s, int tries);
 int hfi_sqlite_exec(struct hfi_sqlite *s, const char *sql);
+/* Outside a transaction: whether commits wait for the disk. */
+int hfi_sqlite_sync(struct hfi_sqlite *s, bool full);
 
 /* A statement with its parameters: 't' const char * and size_t (NULL text: SQL NULL), 'i' int64_t.
  * NULL: failed, which the next two notice. Texts stay valid until it is done. */
@@ -204,6 +213,8 @@ int hfi_sqlite_two_boots(struct hfi_sqlite *s);
  * HFI_SQLITE_NEW_EPOCH: there must be a new epoch first. Also finds out whether our row is still there. */
 int hfi_sqlite_tokens(struct hfi_sqlite *s, uint32_t wanted, uint64_t *ret_first,
                       int64_t *ret_used);
+/* The same without drawing any. */
+int hfi_sqlite_check_boot(struct hfi_sqlite *s);
 
 /* -------------------------------------------------------------------------------------------- client.c */
 
@@ -291,6 +302,62 @@ bool hfi_sqlite_holds(const struct hfi_sqlite *s, hfi_time now,
 /* In a write transaction: what is left, seen by this lease, or (NULL) by nobody in particular. */
 int hfi_sqlite_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
                     const struct hfi_lease *lease, struct hfi_sqlite_room *ret_room);
+
+/* Removes a hold that has ended: its own row, or, when its client is dead, all of that client's. */
+int hfi_sqlite_remove_ended(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
+                            const struct hfi_sqlite_holder *holder);
+/* Does the lease's owner have a hold of its class? It is not the only one of the name. 1, 0 or an error. */
+int hfi_sqlite_has_hold(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease);
+
+/* --------------------------------------------------------------------------------------------- tally.c */
+
+struct hfi_sqlite_tally {
+    int64_t number;
+    int64_t made_ns; /* below 0: before the boot */
+    hfi_time until_ns;
+};
+
+/* The number of a line, unless its time is over: 1, 0 or an error. */
+int hfi_sqlite_tally(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                     struct hfi_sqlite_tally *ret_tally);
+/* Makes it, in the place of any; ttl_ms 0: for ever. */
+int hfi_sqlite_tally_put(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                         int64_t number, int64_t ttl_ms);
+/* Changes the number that is there, and nothing else of it. */
+int hfi_sqlite_tally_set(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, int64_t number);
+int hfi_sqlite_tally_drop(struct hfi_sqlite *s, const struct hfi_sqlite_line *line);
+/* In the first transaction of a boot: times are told by this boot's clock from now on. */
+int hfi_sqlite_tallies_move(struct hfi_sqlite *s);
+
+/* What was noted of a change: 1, 0 or an error. */
+int hfi_sqlite_noted(struct hfi_sqlite *s, uint64_t serial, int64_t *ret_number);
+/* Notes it. Our row must be there. */
+int hfi_sqlite_note(struct hfi_sqlite *s, hfi_time now, uint64_t serial, int64_t number);
+int hfi_sqlite_note_drop(struct hfi_sqlite *s, uint64_t serial);
+
+/* --------------------------------------------------------------------------------------------- count.c */
+
+/* As hfi_sqlite_room(), of permits and semaphores. */
+int hfi_sqlite_count_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                          const struct hfi_lease *lease, struct hfi_sqlite_room *room);
+/* How many permits are left, after a look at everybody who has some. */
+int hfi_sqlite_permits_seen(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
+                            struct hfi_sqlite_room *ret_room);
+/* The lease's owner gets what it wants of a semaphore, which has so much. */
+int hfi_sqlite_take(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease);
+/* RELEASE of a semaphore's try. */
+int hfi_sqlite_take_back(struct hfi_sqlite *s, struct hfi_lease *lease);
+int hfi_sqlite_try_latch(struct hfi_sqlite *s, struct hfi_lease *lease);
+/* Those who wait for a latch all go. */
+int hfi_sqlite_latch_open(struct hfi_sqlite *s, const struct hfi_sqlite_line *line);
+
+/* -------------------------------------------------------------------------------------------- object.c */
+
+int hfi_sqlite_object(struct hfi_sqlite *s, struct hfi_request *request);
+/* The verbs that there are, a bit each. */
+uint64_t hfi_sqlite_verbs(void);
+/* Must it outlive a crash of the machine? */
+bool hfi_sqlite_is_durable(const struct hfi_request *request);
 
 /* ---------------------------------------------------------------------------------------------- hold.c */
 

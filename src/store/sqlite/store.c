@@ -35,6 +35,7 @@ static const struct job JOBS[HFI_OP_COUNT] = {
     [HFI_OP_LIST] = { hfi_sqlite_list, MODE_READ },
     [HFI_OP_INSPECT] = { hfi_sqlite_inspect, MODE_READ },
     [HFI_OP_BREAK] = { hfi_sqlite_break, MODE_WRITE },
+    [HFI_OP_OBJECT] = { hfi_sqlite_object, MODE_WRITE },
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -56,6 +57,25 @@ static bool says_nothing(struct hfi_request *request)
     return request->op == HFI_OP_ANNOUNCE && hfi_request_announcement(request)->count == 0;
 }
 
+static int transact(struct hfi_sqlite *s, const struct job *job, struct hfi_request *request)
+{
+    bool durable = hfi_sqlite_is_durable(request);
+    int error = durable ? hfi_sqlite_sync(s, true) : HF_OK;
+
+    if (!error)
+        error = hfi_sqlite_begin(s, job->mode != MODE_READ);
+    if (!error) {
+        error = job->body(s, request);
+        if (!error)
+            error = hfi_sqlite_commit(s);
+        if (error)
+            undo(s);
+    }
+    if (durable && s->db && !s->drop)
+        hfi_sqlite_sync(s, false); /* its failure ends the connection, not what is committed */
+    return error;
+}
+
 static int run_once(struct hfi_sqlite *s, const struct job *job, struct hfi_request *request)
 {
     int error;
@@ -68,15 +88,7 @@ static int run_once(struct hfi_sqlite *s, const struct job *job, struct hfi_requ
         return error;
     if (job->mode == MODE_OURS && (!s->client || says_nothing(request)))
         return job->body(s, request);
-    error = hfi_sqlite_begin(s, job->mode != MODE_READ);
-    if (error)
-        return error;
-    error = job->body(s, request);
-    if (!error)
-        error = hfi_sqlite_commit(s);
-    if (error)
-        undo(s);
-    return error;
+    return transact(s, job, request);
 }
 
 /* A full disk: the log's blocks can be used again once it is written back. */
@@ -304,9 +316,8 @@ static struct hfi_sqlite *make(const struct hfi_store_config *config)
     if (!s)
         return NULL;
     s->store.class_ = &CLASS;
-    s->store.kinds = HFI_KIND_BIT(HFI_KIND_MUTEX) | HFI_KIND_BIT(HFI_KIND_SPIN) |
-                     HFI_KIND_BIT(HFI_KIND_FENCED) | HFI_KIND_BIT(HFI_KIND_FAIR) |
-                     HFI_KIND_BIT(HFI_KIND_WRITE) | HFI_KIND_BIT(HFI_KIND_READ);
+    s->store.kinds = HFI_KIND_BIT(HFI_KIND_COUNT) - 1;
+    s->store.verbs = hfi_sqlite_verbs();
     s->store.trace = config->trace;
     s->identity = config->identity;
     s->op_timeout_ns = config->op_timeout_ns ? config->op_timeout_ns : HFI_SQLITE_TIMEOUT;
