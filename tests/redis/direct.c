@@ -14,7 +14,7 @@ static hfi_time now(void)
     return (hfi_time)now_ms() * HFI_MSEC;
 }
 
-void direct_open(struct direct *direct, char digit, const char *query)
+void direct_open(struct direct *direct, char digit, const char *user, const char *query)
 {
     struct hfi_store_config config = { .identity = &direct->identity,
                                        .trace = { .hook = trace_note },
@@ -29,7 +29,7 @@ void direct_open(struct direct *direct, char digit, const char *query)
     };
     direct->identity.id[35] = digit;
     direct->fd[0] = direct->fd[1] = -1;
-    snprintf(rest, sizeof rest, "//%s%s", server.socket, query ? query : "");
+    snprintf(rest, sizeof rest, "//%s%s%s", user, server.socket, query);
     if (hfi_driver_redis.open("redis+unix", rest, &config, &direct->store, detail) != HF_OK)
         fail_msg("%s: %s", rest, detail);
     direct->class_ = direct->store->class_->wire;

@@ -15,8 +15,8 @@ struct direct {
     int fd[HFI_LINK_MAX];
 };
 
-/* `digit` tells its client id from others'. `query`: as in a URI, "?prefix=x:"; NULL: none. */
-void direct_open(struct direct *direct, char digit, const char *query);
+/* `digit` tells its client id from others'. `user` and `query`: as in a URI, "user:password@", "?prefix=x:". */
+void direct_open(struct direct *direct, char digit, const char *user, const char *query);
 void direct_close(struct direct *direct);
 
 /* Submits it, and waits until it is finished. Returns its error. */

@@ -11,8 +11,8 @@ static struct direct a, b;
 static int begin(void **state)
 {
     test_begin(state);
-    direct_open(&a, 'a', NULL);
-    direct_open(&b, 'b', NULL);
+    direct_open(&a, 'a', "", "");
+    direct_open(&b, 'b', "", "");
     return 0;
 }
 
@@ -425,7 +425,7 @@ static void fenced(void **state)
     }
     assert_string_equal(raw_text(&server, "GET redisson_lock_token:{L}"), "5");
     assert_int_equal(raw_integer(&server, "PTTL redisson_lock_token:{L}"), -1);
-    assert_int_equal(server_count_keys(&server), 1);
+    assert_int_equal(raw_integer(&server, "EXISTS L"), 0);
     raw_do(&server, "SET redisson_lock_token:{L} text");
     assert_int_equal(direct_ask(&a, &lease.request, HFI_OP_TRY), HF_ERR_PROTOCOL);
     assert_int_equal(raw_integer(&server, "EXISTS L"), 0);
@@ -455,7 +455,7 @@ static void under_a_prefix(void **state)
     struct direct mapped;
 
     (void)state;
-    direct_open(&mapped, 'c', "?prefix=app:");
+    direct_open(&mapped, 'c', "", "?prefix=app:");
     raw_do(&server, "SET app:S 5");
     for (int kind = HFI_KIND_MUTEX; kind <= HFI_KIND_SEMAPHORE; kind++) {
         bool count = kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE;
@@ -469,6 +469,56 @@ static void under_a_prefix(void **state)
     }
     assert_int_equal(raw_integer(&server, "DEL app:S redisson_lock_token:{app:L}"), 2);
     direct_close(&mapped);
+}
+
+/* What the documentation says a user needs. */
+#define RIGHTS                                                                                     \
+    "resetkeys resetchannels ~job:* ~{job:* ~redisson_* ~holdfast* &redisson_* "                   \
+    "&holdfast:client:* -@all +@connection +evalsha +eval +info +subscribe +unsubscribe "          \
+    "+publish +exists +del +type +ping +time +pttl +pexpire +get +set +incr +incrby +decrby "      \
+    "+hexists +hget +hset +hdel +hlen +hgetall +lindex +lpos +lrange +lrem +rpush +zadd +zrem "    \
+    "+zscore +zincrby +zrange +zcount +zremrangebyscore +client|kill"
+
+static void all_steps(struct direct *few, struct hfi_lease *lease, struct hfi_lease *waiting)
+{
+    struct hfi_watch watch;
+
+    waiting->prefer = true;
+    assert_int_equal(direct_try(few, lease), HFI_GRANTED);
+    assert_int_equal(direct_try(few, waiting),
+                     lease->kind == HFI_KIND_READ ? HFI_GRANTED : HFI_BUSY);
+    assert_int_equal(waiting->ticket,
+                     lease->kind == HFI_KIND_FAIR || lease->kind == HFI_KIND_WRITE);
+    watch = direct_watch_of(waiting, (enum hfi_topic)waiting->topic);
+    direct_watch(few, &watch);
+    if (lease->kind != HFI_KIND_SEMAPHORE)
+        assert_true(direct_renew(few, lease, 30000));
+    assert_int_equal(direct_release(few, lease), HFI_RELEASED);
+    if (waiting->verdict == HFI_BUSY)
+        assert_int_equal(lease->others, 1);
+    direct_leave(few, waiting);
+    direct_release(few, waiting);
+    direct_unwatch(few, &watch);
+}
+
+static void with_few_rights(void **state)
+{
+    struct direct few;
+
+    (void)state;
+    raw_do(&server, "ACL SETUSER few on >s3cret " RIGHTS);
+    raw_do(&server, "SET job:S 1");
+    direct_open(&few, 'c', "few:s3cret@", "");
+    for (int kind = HFI_KIND_MUTEX; kind <= HFI_KIND_SEMAPHORE; kind++) {
+        const char *name = kind < HFI_KIND_PERMITS ? "job:L" : "job:S";
+        struct hfi_lease lease = direct_lease((enum hfi_kind)kind, name, 1),
+                         waiting = direct_lease((enum hfi_kind)kind, name, 2);
+
+        all_steps(&few, &lease, &waiting);
+    }
+    direct_close(&few);
+    raw_do(&server, "ACL DELUSER few");
+    raw_do(&server, "DEL job:S redisson_lock_token:{job:L}");
 }
 
 #define STEP(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -488,6 +538,7 @@ static const struct CMUnitTest TESTS[] = {
     STEP(fenced),
     STEP(spin),
     STEP(under_a_prefix),
+    STEP(with_few_rights),
 };
 
 TESTS_MAIN("counts", TESTS)

@@ -11,8 +11,8 @@ static struct direct a, b;
 static int begin(void **state)
 {
     test_begin(state);
-    direct_open(&a, 'a', NULL);
-    direct_open(&b, 'b', NULL);
+    direct_open(&a, 'a', "", "");
+    direct_open(&b, 'b', "", "");
     return 0;
 }
 
@@ -414,6 +414,7 @@ static void preferred(struct direct *direct, struct hfi_lease *lease)
     lease->prefer = true;
     assert_int_equal(direct_try(direct, lease), HFI_BUSY);
     assert_true(lease->ticket);
+    assert_int_equal(lease->hint_ns, 1500 * HFI_MSEC); /* it is to be heard of again in time */
 }
 
 /* They wait for a writer, but no longer than it is heard of. */

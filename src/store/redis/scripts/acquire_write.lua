@@ -37,6 +37,8 @@ if left ~= 0 then
         if type(redis.pcall('ZADD', KEYS[3], till, ARGV[1])) == 'number' then
             redis.call('PEXPIRE', KEYS[3], ARGV[5])
             waits = 1
+            -- It must be heard of again before that.
+            left = left < 0 and ARGV[5] / 2 or math.min(left, ARGV[5] / 2)
         end
     end
     return {0, left, mode and 1 or 0, waits}
