@@ -37,7 +37,7 @@ uris="sqlite:$stores/store"
 if command -v redis-server > /dev/null; then
     redis-server --port 0 --unixsocket "$stores/socket" --save '' --dir "$stores" > "$work/server.log" &
     server=$!
-    uris="redis+unix://$stores/socket"
+    uris="$uris redis+unix://$stores/socket"
     for _ in $(seq 200); do
         [ ! -S "$stores/socket" ] || break
         sleep 0.05
