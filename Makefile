@@ -74,6 +74,7 @@ interop: ## run beside the real Redisson, two versions of it (Java 17, Maven); L
 	@scripts/deps.sh build test
 	@scripts/build.sh dev
 	@tests/interop/run -t $(if $(LONG),30,5) $(KINDS) || [ $$? -eq 77 ]
+	@$(if $(KINDS),,tests/interop/strings/run -t $(if $(LONG),30,5) || [ $$? -eq 77 ])
 
 .PHONY: models
 models: ## prove the models of leases, late packets and waiters with Spin, and that their mutants fail

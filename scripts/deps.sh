@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # scripts/deps.sh SET...: sees to it that what a make target needs is installed. Sets: build test bench peers
-# lint fuzz models interop.
+# lint fuzz models interop strings.
 #
 # What is there is recognised by itself (a tool in PATH, a header), wherever it came from, so this is quick
 # and does nothing when nothing is missing. What is missing comes from the distribution by apt-get, as root
@@ -133,8 +133,15 @@ need_set()
         need openjdk-17-jdk-headless tool javac
         need maven tool mvn
         ;;
+    strings)
+        need python3 tool python3
+        need python3-venv venv ""
+        need golang-go tool go
+        need nodejs tool node
+        need npm tool npm
+        ;;
     *)
-        die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models, interop"
+        die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models, interop, strings"
         ;;
     esac
 }
@@ -219,7 +226,7 @@ service_off()
 
 missing=""
 wanted=""
-[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench peers lint fuzz models interop)"
+[ $# -gt 0 ] || die "usage: scripts/deps.sh SET... (build test bench peers lint fuzz models interop strings)"
 for set in "$@"; do
     need_set "$set"
 done
