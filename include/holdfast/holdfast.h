@@ -169,10 +169,11 @@ struct hf_client_options {
  *   sqlite:PATH                                  the embedded store: one host, no server
  *   redis://[user[:password]@]host[:port][/db]   Redis or Valkey, one server
  *   redis+unix:///path[?db=N]
- * For a server ?prefix=TEXT puts a text, percent-encoded, before every name (holdfast(7)). A NULL or
- * empty `uri` means the embedded store in its usual place (holdfast(7)). Both strings are copied. For a
- * server, nothing is sent before the first call that needs it; a file is opened and checked at once. May
- * block on the file system, not on the network.
+ * For a server, options follow a ?: prefix=TEXT is put before every name, layout=string keeps locks as
+ * plain strings, beside redis-py and its like (holdfast(7)). A NULL or empty `uri` means the embedded
+ * store in its usual place (holdfast(7)). Both strings are copied. For a server, nothing is sent before
+ * the first call that needs it; a file is opened and checked at once. May block on the file system, not on
+ * the network.
  *
  * Errors: INVALID, URI, UNSUPPORTED, NO_MEMORY, SYSTEM; for a file also PERMISSION, READ_ONLY,
  * NOT_A_STORE, NEWER_STORE, NETWORK_FS, STORE_FULL, UNAVAILABLE.
