@@ -11,21 +11,27 @@ import statistics
 import subprocess
 import sys
 
-FLOORS = ("bare", "bare-set", "flock")
+FLOORS = ("bare", "bare-set", "flock", "publish+script")
 # measure: title, column that counts, its unit, whether less is better, the other columns, the floor
 TABLES = {
-    1: ("Uncontended acquire and release, one thread", "p50_us", "us", True, [("p99_us", "p99, us")], "bare"),
-    2: ("64 threads or tasks on 64 locks, one process", "per_second", "pairs/s", False, [], "bare"),
-    3: ("One lock, 16 threads or tasks of one process", "per_second", "passes/s", False,
+    "1": ("Uncontended acquire and release, one thread", "p50_us", "us", True, [("p99_us", "p99, us")], "bare"),
+    "2": ("64 threads or tasks on 64 locks, one process", "per_second", "pairs/s", False, [], "bare"),
+    "3": ("One lock, 16 threads or tasks of one process", "per_second", "passes/s", False,
         [("fairness", "fairness")], "flock"),
-    4: ("One lock, 8 processes", "per_second", "passes/s", False,
+    "4": ("One lock, 8 processes", "per_second", "passes/s", False,
         [("fairness", "fairness"), ("handoffs_per_second", "to another process, /s"), ("p50_us", "hand-off p50, us"),
          ("p99_us", "hand-off p99, us"), ("server_commands_per_pass", "server commands a pass")], "flock"),
-    5: ("Commands that clients send, and bytes that the server gets, a pair", "commands", "commands", True,
+    "4a": ("Two processes, one of which sleeps: from the release's call to the other's return", "p50_us", "us", True, [],
+           "publish+script"),
+    "5": ("Commands that clients send, and bytes that the server gets, a pair", "commands", "commands", True,
         [("bytes_in", "bytes")], "bare-set"),
-    6: ("From the holder's kill -9 to the next owner, ttl 2 s, killed after 100 ms", "takeover_ms", "ms", True,
+    "5a": ("8 processes want one lock: commands that clients send for each time that it is got", "commands_8", "commands",
+           True, [("commands_per_change_8", "for each change of process"), ("bytes_8", "bytes"),
+                  ("commands_100", "with 100 processes"), ("commands_per_change_100", "for each change"),
+                  ("bytes_100", "bytes")], None),
+    "6": ("From the holder's kill -9 to the next owner, ttl 2 s, killed after 100 ms", "takeover_ms", "ms", True,
         [("late_ms", "after the lease's end, ms")], None),
-    8: ("From a process's start to its first lock", "p50_ms", "ms", True, [("max_ms", "max, ms")], "flock"),
+    "8": ("From a process's start to its first lock", "p50_ms", "ms", True, [("max_ms", "max, ms")], "flock"),
 }
 
 
@@ -70,7 +76,7 @@ def table(measure, peers):
     out += ["| " + " | ".join(heads) + " |", "| --- |" + " ---: |" * (len(heads) - 1)]
     for peer in order(measure, peers):
         values = [r[column] for r in peers[peer]]
-        cells = [f"*{peer}*" if peer in FLOORS else f"**{peer}**" if peer == "holdfast" else peer,
+        cells = [f"*{peer}*" if peer in FLOORS else f"**{peer}**" if peer.startswith("holdfast") else peer,
                  number(statistics.median(values)), f"{number(min(values))} to {number(max(values))}",
                  ratio(peers, peer, floor, column)]
         out.append("| " + " | ".join(cells + [number(median(peers[peer], c)) for c, _ in more]) + " |")
@@ -89,7 +95,7 @@ def chart(measure, peers, folder):
     lines = []
     for i, peer in enumerate(names):
         values = [max(r[column], 1e-3) for r in peers[peer]]
-        kind = 1 if peer in FLOORS else 2 if peer == "holdfast" else 0
+        kind = 1 if peer in FLOORS else 2 if peer.startswith("holdfast") else 0
         lines.append(f'{i} {statistics.median(values)} {min(values)} {max(values)} {kind}')
     ticks = ", ".join(f'"{peer}" {i}' for i, peer in enumerate(names))
     low = min(float(line.split()[3 - 1]) for line in lines)
@@ -114,9 +120,75 @@ plot $data using 2:1:({low / 2}):2:($1-0.3):($1+0.3):(colour($5)) with boxxyerro
      "" using 2:1:3:4 with xerrorbars pointtype 0 linecolor rgb "#808080"
 """
     subprocess.run(["gnuplot"], input=script.encode(), check=True)
-    path = f"{folder}/{measure}.svg"
+    tidy(f"{folder}/{measure}.svg")
+
+
+# measure: title, what the x axis is, the columns that are curves: (column, unit)
+CURVES = {
+    "7": ("Locks that are held and renewed", "holds", [("client_percent", "client, % of a processor"),
+                                                       ("server_percent", "server, %"), ("bytes_per_hold", "bytes a hold")]),
+    "9a": ("An uncontended pair beside so many locks of others", "size", [("value", "p50, us")]),
+    "9b": ("So many threads or tasks on one lock", "size", [("value", "passes/s")]),
+    "9c": ("So many locks held and renewed", "holds", [("client_percent", "client, % of a processor"),
+                                                       ("server_percent", "server, %"), ("bytes_per_hold", "bytes a hold")]),
+}
+
+
+def points(measure, rounds, column):
+    """Sizes, and the median of the rounds of each."""
+    key = CURVES[measure][1]
+    sizes = sorted({r[key] for r in rounds})
+    return [(n, statistics.median(r[column] for r in rounds if r[key] == n)) for n in sizes]
+
+
+def curve_table(measure, peers):
+    title, key, columns = CURVES[measure]
+    sizes = sorted({r[key] for rounds in peers.values() for r in rounds})
+    out = [f"### {measure}. {title}", "", "|  | " + " | ".join(f"{n:,}" for n in sizes) + " |",
+           "| --- |" + " ---: |" * len(sizes)]
+    for peer in sorted(peers, key=lambda p: (p not in FLOORS, not p.startswith("holdfast"), p)):
+        for column, unit in columns:
+            values = dict(points(measure, peers[peer], column))
+            cells = [number(values.get(n)) for n in sizes]
+            head = f"*{peer}*" if peer in FLOORS else f"**{peer}**" if peer.startswith("holdfast") else peer
+            out.append(f"| {head}, {unit} | " + " | ".join(cells) + " |")
+    return out + ["", f"![{title}](benchmarks/{measure}.svg)", ""]
+
+
+COLOURS = ("0xd9730d", "0x3b82c4", "0x909090", "0x4f9d69", "0xa05fb0", "0xb0862d")
+
+
+def curve_chart(measure, peers, folder):
+    title, key, columns = CURVES[measure]
+    names = sorted(peers, key=lambda p: (not p.startswith("holdfast"), p in FLOORS, p))
+    column, unit = columns[0]
+    blocks, plots = [], []
+    for i, peer in enumerate(names):
+        data = "\n".join(f"{n} {max(v, 1e-3)}" for n, v in points(measure, peers[peer], column))
+        blocks.append(f"$d{i} << EOD\n{data}\nEOD")
+        plots.append(f'$d{i} using 1:2 with linespoints linewidth 2 pointtype {i + 4} linecolor rgb {COLOURS[i % 6]} '
+                     f'title "{peer}"')
+    script = f"""
+set terminal svg size 760,420 font "sans-serif,13"
+set output "{folder}/{measure}.svg"
+set title "{title} ({unit})" textcolor rgb "#808080" noenhanced
+set border 3 linecolor rgb "#808080"
+set logscale xy
+set xtics nomirror textcolor rgb "#808080"
+set ytics nomirror textcolor rgb "#808080"
+set grid linecolor rgb "#808080" linewidth 0.3
+set key outside right textcolor rgb "#808080" noenhanced
+{chr(10).join(blocks)}
+plot {", ".join(plots)}
+"""
+    subprocess.run(["gnuplot"], input=script.encode(), check=True)
+    tidy(f"{folder}/{measure}.svg")
+
+
+def tidy(path):
     text = "\n".join(line.rstrip() for line in open(path).read().splitlines()) + "\n"
-    open(path, "w").write(text)
+    with open(path, "w") as f:
+        f.write(text)
 
 
 BEGIN, END = "<!-- results: written by bench/peers/report.py -->", "<!-- end of results -->"
@@ -148,9 +220,10 @@ def main():
     for peer, reason in head["missing"].items():
         out += [f"Not measured: {peer}: {reason}", ""]
     for measure in sorted(rows):
-        out += table(measure, rows[measure])
+        curves = measure in CURVES
+        out += curve_table(measure, rows[measure]) if curves else table(measure, rows[measure])
         if shutil.which("gnuplot"):
-            chart(measure, rows[measure], folder)
+            (curve_chart if curves else chart)(measure, rows[measure], folder)
     write(f"{sys.argv[2]}/benchmarks.md", out)
     print("\n".join(out))
 

@@ -2,13 +2,17 @@
 /*
  * bench-peer WHO PORT TTL_MS FOLDER: Holdfast and the floors, as docs/benchmarks.md describes the protocol.
  *
- *   holdfast  the library, with default options
+ *   holdfast         the library, with default options
+ *   holdfast-fair    its fair kind
+ *   holdfast-events  one thread that starts acquires and releases and takes their events: as many are under way
+ *                    at once as there would be threads
  *   bare      Holdfast's two scripts by hiredis, and nothing else
  *   bare-set  SET NX PX and a script that compares and deletes, by hiredis: the least a lock can be
  *   flock     flock() on a file
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +24,8 @@
 
 #include "../../bench.h"
 
-#define THREADS_MAX 64
+#define THREADS_MAX 1000
+#define HOLDS_MAX   100000
 #define STAMPS      4 /* before and after the acquire, before and after the release */
 
 struct lock {
@@ -53,6 +58,7 @@ static struct bench_server server;
 static const char *folder;
 static int64_t ttl_ms;
 static hf_client *client;
+static enum hf_mode mode;
 static char delete_sha[64];
 
 static void expect(redisReply *reply, bool good)
@@ -71,8 +77,9 @@ static void holdfast_prepare(struct lock *lock)
 
 static void holdfast_acquire(struct lock *lock)
 {
-    bench_must(hf_acquire(client, lock->name, HF_ACQUIRE(.ttl_ms = ttl_ms), &lock->hold),
-               "hf_acquire");
+    bench_must(
+        hf_acquire(client, lock->name, HF_ACQUIRE(.ttl_ms = ttl_ms, .mode = mode), &lock->hold),
+        "hf_acquire");
 }
 
 static void holdfast_release(struct lock *lock)
@@ -148,6 +155,8 @@ static void flock_release(struct lock *lock)
 
 static const struct kind kinds[] = {
     { "holdfast", holdfast_prepare, holdfast_acquire, holdfast_release },
+    { "holdfast-fair", holdfast_prepare, holdfast_acquire, holdfast_release },
+    { "holdfast-events", holdfast_prepare, holdfast_acquire, holdfast_release },
     { "bare", bare_prepare, bare_acquire, bare_release },
     { "bare-set", set_prepare, set_acquire, set_release },
     { "flock", flock_prepare, flock_acquire, flock_release },
@@ -254,6 +263,47 @@ static void run_sets_in_flight(const char *prefix, int count, uint64_t end)
     redisFree(lock.redis);
 }
 
+/* Each task takes and gives back its lock over and over, and all are served by one thread. */
+static void run_events(const char *prefix, int count, uint64_t end)
+{
+    struct worker *w = calloc((size_t)count, sizeof *w);
+    struct pollfd p = { .events = POLLIN };
+    uint64_t start = bench_now();
+    int working = count;
+
+    if (!w)
+        bench_die("out of memory");
+    holdfast_prepare(&w[0].lock);
+    p.fd = hf_fd(client);
+    for (int i = 0; i < count; i++) {
+        snprintf(w[i].lock.name, sizeof w[i].lock.name, "%s%d", prefix, i);
+        bench_must(hf_acquire_start(client, w[i].lock.name, NULL, &w[i]), "hf_acquire_start");
+    }
+    while (working > 0) {
+        struct hf_event event = { .size = sizeof event };
+        struct worker *done;
+
+        if (hf_next(client, &event) == 0) {
+            poll(&p, 1, -1);
+            continue;
+        }
+        done = event.cookie;
+        bench_must(event.error, "an event");
+        if (event.type == HF_EVENT_ACQUIRED) {
+            bench_must(hf_release_start(event.hold, done), "hf_release_start");
+        } else if (event.type == HF_EVENT_RELEASED) {
+            done->count++;
+            if (bench_now() < end)
+                bench_must(hf_acquire_start(client, done->lock.name, NULL, done),
+                           "hf_acquire_start");
+            else
+                working--;
+        }
+    }
+    print(w, count, bench_now() - start);
+    free(w);
+}
+
 static void run(const char *prefix, int locks, int threads, uint64_t end, bool stamped)
 {
     struct worker *w = calloc((size_t)threads, sizeof *w);
@@ -294,6 +344,22 @@ static void hold(const char *name)
     printf("{\"at\":%" PRIu64 "}\n", bench_now());
 }
 
+/* So many locks, taken one after another and kept. */
+static void keep(const char *prefix, int count)
+{
+    struct lock *lock = calloc((size_t)count, sizeof *lock);
+
+    if (!lock)
+        bench_die("out of memory");
+    for (int i = 0; i < count; i++) {
+        snprintf(lock[i].name, sizeof lock[i].name, "%s%d", prefix, i);
+        kind->prepare(&lock[i]);
+        kind->acquire(&lock[i]);
+    }
+    free(lock);
+    printf("{\"at\":%" PRIu64 "}\n", bench_now());
+}
+
 static int64_t number(char **at)
 {
     char *end;
@@ -319,6 +385,13 @@ static void obey(char *line)
         return;
     }
     locks = (int)number(&line);
+    if (strcmp(verb, "keep") == 0) {
+        if (locks < 1 || locks > HOLDS_MAX)
+            bench_die("too many holds, or too few: %d", locks);
+        keep(prefix, locks);
+        fflush(stdout);
+        return;
+    }
     threads = (int)number(&line);
     end = (uint64_t)number(&line);
     if (threads < 1 || threads > THREADS_MAX || locks < 1)
@@ -327,6 +400,8 @@ static void obey(char *line)
         run_in_flight(prefix, threads, end);
     else if (threads > 1 && strcmp(kind->name, "bare-set") == 0)
         run_sets_in_flight(prefix, threads, end);
+    else if (strcmp(kind->name, "holdfast-events") == 0 && locks == threads)
+        run_events(prefix, threads, end);
     else
         run(prefix, locks, threads, end, number(&line) != 0);
     fflush(stdout);
@@ -343,6 +418,7 @@ int main(int argc, char **argv)
             kind = &kinds[i];
     if (!kind)
         bench_die("nothing is called %s", argv[1]);
+    mode = strcmp(kind->name, "holdfast-fair") == 0 ? HF_FAIR : HF_EXCLUSIVE;
     server.port = (int)number(&argv[2]);
     snprintf(server.uri, sizeof server.uri, "redis://127.0.0.1:%d", server.port);
     ttl_ms = number(&argv[3]);

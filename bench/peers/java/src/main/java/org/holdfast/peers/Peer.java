@@ -64,6 +64,21 @@ public final class Peer {
         System.out.println(out);
     }
 
+    // Each lock by a thread id of its own, as any number of threads would; heap: what is in use after a collection.
+    private static long heap() {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+    }
+
+    private static void keep(String prefix, int count) throws Exception {
+        long before = heap();
+        for (int i = 0; i < count; i++) {
+            redisson.getLock(prefix + i).lockAsync(i + 1).get();
+        }
+        long used = heap() - before;
+        System.out.println("{\"at\":" + System.nanoTime() + ",\"heap\":" + used + "}");
+    }
+
     public static void main(String[] args) throws Exception {
         Config config = new Config();
         config.setLockWatchdogTimeout(Long.parseLong(args[1]));
@@ -75,6 +90,8 @@ public final class Peer {
             if (w[0].equals("hold")) {
                 redisson.getLock(w[1]).lock();
                 System.out.println("{\"at\":" + System.nanoTime() + "}");
+            } else if (w[0].equals("keep")) {
+                keep(w[1], Integer.parseInt(w[2]));
             } else {
                 run(w[1], Integer.parseInt(w[2]), Integer.parseInt(w[3]), Long.parseLong(w[4]),
                     w[5].equals("1"));
