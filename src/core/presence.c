@@ -104,6 +104,7 @@ static void describe(struct hfi_gate *gate, struct hfi_announcement_item *item)
     item->name = gate->name;
     item->name_len = gate->name_len;
     item->kind = gate->kind;
+    item->permits = gate->permits;
     item->owner = gate->shown;
     item->waiters = gate->queue_len;
     item->watching = gate->wait && gate->wait->watched;

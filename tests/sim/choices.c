@@ -35,6 +35,7 @@ static const char *const TTLS[] = { "30000", "100",  "1",        "0",
                                     "1.5" };
 static const char *const CHANNELS[] = { "redisson_lock__channel:{a}", "redisson_lock__channel:{b}",
                                         "holdfast:client:2f1c9a9e", "other" };
+static const char *const PERMITS[] = { "", "too short", "of fourteen 14", "of the sixteen16" };
 static const char *const NOTES[] = { "holdfast_done:{a}:1", "holdfast_done:{a}:2", "a",
                                      "no:such:key" };
 static const char *const COUNTS[] = { "1", "0", "5", "-3", "1000000000", "7" };
@@ -157,6 +158,7 @@ static void add_announcement(struct words *words, struct hfi_random *random)
         add_number(words, hfi_random_below(random, 2));
         add_number(words, hfi_random_below(random, 5000));
         add(words, hfi_random_below(random, 2) ? "1" : "0");
+        add(words, hfi_random_below(random, 2) ? "" : "/read");
     }
 }
 
@@ -340,6 +342,24 @@ static bool add_kind(struct words *words, struct hfi_random *random, const char 
     return false;
 }
 
+/* The keys of a queue and of permits are those that other commands make: of any type. */
+static void add_break(struct words *words, struct hfi_random *random)
+{
+    add(words, "8");
+    for (int i = 0; i < 4; i++)
+        add(words, PICK(random, KEYS));
+    add(words, PICK(random, CHANNELS));
+    add(words, PICK(random, CHANNELS));
+    add(words, PICK(random, KEYS));
+    add(words, PICK(random, CHANNELS));
+    add(words, PICK(random, OWNERS));
+    add(words, "0");
+    add(words, "1");
+    add(words, PICK(random, KEYS));
+    add(words, PICK(random, PERMITS));
+    add(words, "3");
+}
+
 static void add_arguments(struct words *words, struct hfi_random *random, const char *script)
 {
     size_t keys = 1 + hfi_random_below(random, 3);
@@ -353,7 +373,14 @@ static void add_arguments(struct words *words, struct hfi_random *random, const 
         add(words, PICK(random, OWNERS));
         add(words, PICK(random, TTLS));
         add_number(words, hfi_random_below(random, 4) ? 1 : 1001);
-    } else if (strcmp(script, "release") == 0 || strcmp(script, "break") == 0) {
+    } else if (strcmp(script, "break") == 0) {
+        add_break(words, random);
+    } else if (strcmp(script, "inspect") == 0) {
+        add_number(words, keys);
+        while (keys-- > 0)
+            add(words, PICK(random, KEYS));
+        add(words, hfi_random_below(random, 2) ? "64" : "1");
+    } else if (strcmp(script, "release") == 0) {
         add(words, "2");
         add(words, PICK(random, KEYS));
         add(words, PICK(random, CHANNELS));

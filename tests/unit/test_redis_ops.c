@@ -109,7 +109,7 @@ static void announcement_as_a_command(void **state)
     wire_expect(&w, COMMANDS,
                 "EVALSHA announce 1 holdfast:client:" WIRE_ID
                 " 35000 host user prog 4711 " HF_VERSION
-                " 5000  L 1 3 77 1500 why it is 2 1000 1 M 0 0 0 1005000  0 1005000 0\n");
+                " 5000  L 1 3 77 1500 why it is 2 1000 1  M 0 0 0 1005000  0 1005000 0 \n");
 }
 
 /* Farewell is only said where something was announced; leaving a queue that there is not is done at once. */

@@ -220,7 +220,7 @@ static void inspect(void **state)
     wire_expect(&w, COMMANDS, "HGETALL holdfast:client:" CLIENT_1 "\n");
     ARRAY(4, "hold:L", "7 999 1690000000000 not that one", "hold:app:L",
           "7 1000 1690000000000 why");
-    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 app:L\n");
+    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 app:L 4096\n");
     ARRAY(2, "[3]", ":29000", CLIENT_1 ":7", "1", ":1690000005000");
     wire_expect(&w, COMMANDS, "PUBSUB NUMSUB redisson_lock__channel:{app:L}\n");
     ARRAY(2, "x", ":0");
@@ -248,10 +248,16 @@ static void list(void **state)
           "wait:p[*]?:", "1 1690000000000", "wait:p[*]?:w", "1 1690000000000");
     wire_expect(&w, COMMANDS, "SCAN 0 MATCH p\\[\\*\\]\\?:**x COUNT 1000 TYPE hash\n");
     ARRAY(2, "0", "[5]", "p[*]?:ax", "p[*]?:x", "p[*]?:", "ax", "abc?:ax");
-    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 p[*]?:ax\n");
+    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 p[*]?:ax 64\n");
     ARRAY(2, "[3]", ":29000", CLIENT_1 ":7", "1", ":1690000005000");
     wire_commands(&w, COMMANDS);
     ARRAY(2, "x", ":0");
+    wire_expect(&w, COMMANDS, "SCAN 0 MATCH *:timeout COUNT 1000 TYPE zset\n");
+    ARRAY(2, "0", "[2]", "{p[*]?:yx}:timeout", "{yx}:timeout");
+    wire_expect(&w, COMMANDS, "EVALSHA inspect 1 p[*]?:yx 64\n");
+    ARRAY(2, ":0", ":1690000005000");
+    wire_expect(&w, COMMANDS, "PUBSUB CHANNELS redisson_*\n");
+    wire_say(&w, COMMANDS, "*0\r\n");
     wire_finished(&w, &query.request, HFI_DONE, HF_OK);
     assert_int_equal(hf_list_count(query.list), 2);
     assert_int_equal(hf_list_get(query.list, 0, &lock), HF_OK);
@@ -267,7 +273,10 @@ static void break_it(void **state)
     open_with("redis://h?prefix=app:");
     ask(HFI_OP_BREAK, "L", CLIENT_1 ":7");
     wire_expect(&w, COMMANDS,
-                "EVALSHA break 2 app:L redisson_lock__channel:{app:L} " CLIENT_1 ":7 0\n");
+                "EVALSHA break 8 app:L redisson_lock_queue:{app:L} redisson_lock_timeout:{app:L} "
+                "holdfast_fair:{app:L} redisson_lock__channel:{app:L} redisson_rwlock:{app:L} "
+                "{app:L}:timeout redisson_sc:{app:L} " CLIENT_1
+                ":7 0 1 {app:L} \021\021\021\021\021\021A\021 1000\n");
     wire_say(&w, COMMANDS, ":1\r\n");
     wire_expect(&w, COMMANDS, "PUBLISH holdfast:client:" CLIENT_1 " app:L\n");
     wire_say(&w, COMMANDS, ":1\r\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From keys, registries and counts of listeners to a list for people. */
+/* What list and inspect gather: clients, what they have announced, and names that are to be looked at. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,16 @@ void hfi_job_free(struct hfi_job *job)
     struct hfi_announcer *client, *next_client;
     struct hfi_announced *announced, *next;
     struct hfi_found *found, *next_found;
+    struct hfi_wanted *wanted, *next_wanted;
 
     HASH_CLEAR(hh, job->client_by_id);
     HASH_CLEAR(hh, job->found_by_name);
+    HASH_ITER (hh, job->wanted, wanted, next_wanted) {
+        HASH_DEL(job->wanted, wanted);
+        free(wanted);
+    }
+    for (size_t i = 0; i < job->found_count; i++)
+        free(job->found[i].person);
     LL_FOREACH_SAFE (job->free_, found, next_found) {
         free(found);
     }
@@ -52,8 +59,7 @@ bool hfi_job_add_client(struct hfi_job *job, const char *id, size_t len)
     return client->hh.tbl != NULL;
 }
 
-/* Room for one more in an array. */
-static bool grow(void **array, size_t count, size_t *room, size_t size)
+bool hfi_job_grow(void **array, size_t count, size_t *room, size_t size)
 {
     size_t more = *room ? *room * 2 : 64;
     void *moved;
@@ -73,7 +79,7 @@ bool hfi_job_add_key(struct hfi_job *job, const char *name, size_t len)
     struct hfi_text *text;
     void *array = job->key;
 
-    if (!grow(&array, job->key_count, &job->key_room, sizeof *job->key))
+    if (!hfi_job_grow(&array, job->key_count, &job->key_room, sizeof *job->key))
         return false;
     job->key = array;
     text = malloc(sizeof *text + len);
@@ -85,25 +91,96 @@ bool hfi_job_add_key(struct hfi_job *job, const char *name, size_t len)
     return true;
 }
 
-bool hfi_job_add_found(struct hfi_job *job, const struct hfi_text *name, long long remaining_ms,
-                       const char *owner, const char *count)
-{
-    struct hfi_found *found;
-    void *array = job->found;
+/* ------------------------------------------------------------------------------------------------
+ * Names that are to be looked at
+ */
 
-    if (!grow(&array, job->found_count, &job->found_room, sizeof *job->found))
+bool hfi_job_wants(const struct hfi_job *job, const char *name, size_t len)
+{
+    static const size_t HEAD = sizeof HFI_CLIENT_PREFIX - 1;
+    const char *text = job->query->text, *unmapped = hfi_redis_unmap(job->redis, name, len);
+
+    if (!unmapped || strlen(name) != len || strncmp(name, HFI_CLIENT_PREFIX, HEAD) == 0)
         return false;
-    job->found = array;
-    found = &job->found[job->found_count++];
-    memset(found, 0, sizeof *found);
-    found->name = name;
-    found->remaining_ms = remaining_ms;
-    found->foreign = strcmp(owner, "mode") == 0;
-    found->count = found->foreign ? -1 : strtoll(count, NULL, 10);
-    if (found->foreign)
+    if (job->query->request.op == HFI_OP_INSPECT)
+        return strcmp(unmapped, text) == 0;
+    return !text || hfi_glob_match(text, unmapped);
+}
+
+bool hfi_job_add_wanted(struct hfi_job *job, const char *name, size_t len)
+{
+    char text[HFI_MAPPED_MAX + 1];
+    struct hfi_wanted *wanted;
+
+    if (job->query->request.op != HFI_OP_LIST || len > HFI_MAPPED_MAX)
         return true;
-    hfi_holder_text(found->owner, sizeof found->owner, owner, strlen(owner));
-    return hfi_job_add_client(job, owner, strcspn(owner, ":"));
+    memcpy(text, name, len);
+    text[len] = '\0';
+    HASH_FIND(hh, job->wanted, text, len, wanted);
+    if (wanted || !hfi_job_wants(job, text, len))
+        return true;
+    wanted = malloc(sizeof *wanted + len);
+    if (!wanted)
+        return false;
+    memcpy(wanted->name, name, len);
+    HASH_ADD_KEYPTR(hh, job->wanted, wanted->name, len, wanted);
+    if (wanted->hh.tbl == NULL) {
+        free(wanted);
+        return false;
+    }
+    return hfi_job_add_key(job, name, len);
+}
+
+/* What Redisson has put a name into: "{<name>}", or the name as it is if that has a brace; so both can be
+ * meant. */
+static bool add_tagged(struct hfi_job *job, const char *text, size_t len)
+{
+    if (!memchr(text, '{', len))
+        return true;
+    if (len > 2 && text[0] == '{' && text[len - 1] == '}' && !memchr(text + 1, '{', len - 1) &&
+        !hfi_job_add_wanted(job, text + 1, len - 2))
+        return false;
+    return hfi_job_add_wanted(job, text, len);
+}
+
+/* Without ":<uuid>:<number>" at its end, which the channel of a turn has; the same length: it has not. */
+static size_t without_owner(const char *text, size_t len)
+{
+    size_t n = len;
+
+    while (n > 0 && text[n - 1] >= '0' && text[n - 1] <= '9')
+        n--;
+    if (n == len || n < 38 || text[n - 1] != ':' || text[n - 38] != ':')
+        return len;
+    for (size_t i = n - 37; i < n - 1; i++)
+        if (!strchr("0123456789abcdef-", text[i]) || !text[i])
+            return len;
+    return n - 38;
+}
+
+bool hfi_job_add_topic(struct hfi_job *job, const char *channel, size_t len)
+{
+    static const char PERMITS[] = "redisson_sc:", LATCH[] = "redisson_countdownlatch__channel__{",
+                      LOCK[] = "redisson_lock__channel:";
+    size_t head = sizeof LOCK - 1;
+
+    if (len > sizeof PERMITS && memcmp(channel, PERMITS, sizeof PERMITS - 1) == 0)
+        return add_tagged(job, channel + sizeof PERMITS - 1, len - sizeof PERMITS + 1);
+    if (len > sizeof LATCH && memcmp(channel, LATCH, sizeof LATCH - 1) == 0)
+        return hfi_job_add_wanted(job, channel + sizeof LATCH - 1, len - sizeof LATCH);
+    if (len <= head || memcmp(channel, LOCK, head) != 0 || without_owner(channel, len) == len)
+        return true;
+    return add_tagged(job, channel + head, without_owner(channel, len) - head);
+}
+
+bool hfi_job_add_permits(struct hfi_job *job, const char *key, size_t len)
+{
+    static const char TAIL[] = ":timeout";
+    size_t tail = sizeof TAIL - 1;
+
+    if (len <= tail || memcmp(key + len - tail, TAIL, tail) != 0)
+        return true;
+    return add_tagged(job, key, len - tail);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -120,26 +197,42 @@ static long long next_number(const char **at)
     return number;
 }
 
-static bool add_announced(struct hfi_job *job, const char *name, size_t name_len,
-                          const redisReply *value, bool hold)
+/* What a field of a registry is about. */
+struct about {
+    const char *name;
+    size_t name_len;
+    enum hfi_kind kind;
+    bool hold;
+};
+
+/* Keys of these kinds are not searched for by their type. */
+static bool is_number(enum hfi_kind kind)
 {
+    return kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE || kind == HFI_KIND_LATCH;
+}
+
+static bool add_announced(struct hfi_job *job, const struct about *about, const redisReply *value)
+{
+    size_t name_len = about->name_len;
     struct hfi_announced *entry = calloc(1, sizeof *entry + name_len + (size_t)value->len + 2);
     const char *at = value->str;
+    bool hold = about->hold;
 
     if (!entry)
         return false;
     entry->client = job->client_at;
     entry->hold = hold;
+    entry->kind = (uint8_t)about->kind;
     entry->number = (unsigned long long)next_number(&at);
     entry->token = hold ? (unsigned long long)next_number(&at) : 0;
     entry->since_ms = next_number(&at);
     entry->name_len = name_len;
-    memcpy(entry->text, name, name_len);
+    memcpy(entry->text, about->name, name_len);
     entry->label = entry->text + name_len + 1;
     if (hold)
         memcpy(entry->text + name_len + 1, at, strlen(at) + 1);
     LL_PREPEND(job->announced, entry);
-    return true;
+    return !is_number(about->kind) || hfi_job_add_wanted(job, about->name, name_len);
 }
 
 static void set_identity(struct hf_holder *who, const char *field, const redisReply *value)
@@ -156,18 +249,43 @@ static void set_identity(struct hf_holder *who, const char *field, const redisRe
         who->pid = strtoll(value->str, NULL, 10);
 }
 
-/* "hold:<name>" or "wait:<name>", of locks of our layout: the length of what precedes the name; else 0. */
-static size_t announced_head(const struct hfi_job *job, const redisReply *field, bool *ret_hold)
+/* "/<kind>" or "/<kind>/<number>", up to the colon; a mutex has none. False: no kind that we know. */
+static bool read_kind(const char *at, size_t len, enum hfi_kind *ret_kind)
+{
+    *ret_kind = HFI_KIND_MUTEX;
+    if (len == 0)
+        return true;
+    for (unsigned kind = HFI_KIND_MUTEX + 1; kind < HFI_KIND_COUNT; kind++) {
+        const char *word = hfi_redis_kind_word((enum hfi_kind)kind);
+        size_t n = strlen(word);
+
+        if (len <= n || memcmp(at + 1, word, n) != 0 || (len > n + 1 && at[n + 1] != '/'))
+            continue;
+        *ret_kind = (enum hfi_kind)kind;
+        return true;
+    }
+    return false;
+}
+
+/* "hold<kind>:<name>" or "wait<kind>:<name>", of locks of our layout. */
+static bool is_announced(const struct hfi_job *job, const redisReply *field, struct about *about)
 {
     const char *word = job->redis->uri.layout == HFI_LAYOUT_STRING ? HFI_STRING_FIELDS : "";
-    size_t n = strlen(word);
+    const char *end = field->str + field->len, *at = field->str, *colon;
 
-    if (strncmp(field->str, word, n) != 0)
-        return 0;
-    *ret_hold = strncmp(field->str + n, "hold:", 5) == 0;
-    if (!*ret_hold && strncmp(field->str + n, "wait:", 5) != 0)
-        return 0;
-    return (size_t)field->len > n + 5 ? n + 5 : 0;
+    if (strncmp(at, word, strlen(word)) != 0)
+        return false;
+    at += strlen(word);
+    about->hold = strncmp(at, "hold", 4) == 0;
+    if (!about->hold && strncmp(at, "wait", 4) != 0)
+        return false;
+    at += 4;
+    colon = *at == ':' || *at == '/' ? memchr(at, ':', (size_t)(end - at)) : NULL;
+    if (!colon || colon + 1 == end || !read_kind(at, (size_t)(colon - at), &about->kind))
+        return false;
+    about->name = colon + 1;
+    about->name_len = (size_t)(end - about->name);
+    return true;
 }
 
 bool hfi_job_add_registry(struct hfi_job *job, const redisReply *reply)
@@ -177,187 +295,14 @@ bool hfi_job_add_registry(struct hfi_job *job, const redisReply *reply)
         return true;
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         const redisReply *field = reply->element[i], *value = reply->element[i + 1];
-        size_t head;
-        bool hold;
+        struct about about;
 
         if (field->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_STRING)
             continue;
-        head = announced_head(job, field, &hold);
-        if (head == 0)
+        if (!is_announced(job, field, &about))
             set_identity(&job->client_at->who, field->str, value);
-        else if (!add_announced(job, field->str + head, (size_t)field->len - head, value, hold))
+        else if (!add_announced(job, &about, value))
             return false;
     }
     return true;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * The list
- */
-
-static long long age(const struct hfi_job *job, long long since_ms)
-{
-    return job->server_ms > since_ms ? job->server_ms - since_ms : 0;
-}
-
-/* "<client id>:<number>" */
-static void owner_text(char *to, const struct hfi_announced *entry)
-{
-    size_t n = strlen(entry->client->id);
-
-    if (n > HF_OWNER_MAX - 21)
-        n = HF_OWNER_MAX - 21;
-    memcpy(to, entry->client->id, n);
-    to[n++] = ':';
-    n += hfi_decimal(to + n, entry->number);
-    to[n] = '\0';
-}
-
-/* The lock as far as its key tells. */
-static bool list_found(struct hfi_job *job, struct hfi_found *found)
-{
-    size_t head = job->redis->prefix_len;
-    struct hfi_list_lock *lock =
-        hfi_list_add(job->query->list, found->name->bytes + head, found->name->len - head);
-    const struct hfi_announcer *client;
-
-    if (!lock)
-        return false;
-    lock->state = found->foreign ? HFI_LOCK_FOREIGN : HFI_LOCK_HELD;
-    lock->waiters = found->listeners; /* less those of clients that say what they listen for */
-    HASH_FIND(hh, job->client_by_id, found->owner, strcspn(found->owner, ":"), client);
-    if (client)
-        lock->holder = client->who;
-    memcpy(lock->holder.owner, found->owner, sizeof lock->holder.owner);
-    lock->holder.remaining_ms = found->remaining_ms;
-    lock->holder.count = found->count;
-    found->index = job->query->list->count - 1;
-    HASH_ADD_KEYPTR(hh, job->found_by_name, found->name->bytes, found->name->len, found);
-    return found->hh.tbl != NULL;
-}
-
-/* A name that nobody holds but somebody waits for. */
-static struct hfi_found *list_free(struct hfi_job *job, const struct hfi_announced *entry)
-{
-    struct hfi_found *found;
-    struct hfi_text *name;
-
-    if (!hfi_job_add_key(job, entry->text, entry->name_len))
-        return NULL;
-    name = job->key[job->key_count - 1];
-    found = calloc(1, sizeof *found);
-    if (!found)
-        return NULL;
-    found->name = name;
-    LL_PREPEND(job->free_, found);
-    if (!list_found(job, found))
-        return NULL;
-    job->query->list->lock[found->index].state = HFI_LOCK_FREE;
-    job->query->list->lock[found->index].holder.remaining_ms = -1;
-    job->query->list->lock[found->index].holder.count = -1;
-    return found;
-}
-
-static void tell_hold(struct hfi_job *job, const struct hfi_announced *entry,
-                      const struct hfi_found *found)
-{
-    struct hf_holder *holder = &job->query->list->lock[found->index].holder;
-    char owner[HF_OWNER_MAX + 1];
-
-    owner_text(owner, entry);
-    if (strcmp(owner, found->owner) != 0)
-        return; /* an older hold of that client's */
-    holder->token = entry->token;
-    holder->age_ms = age(job, entry->since_ms);
-    hfi_holder_text(holder->label, sizeof holder->label, entry->label, strlen(entry->label));
-}
-
-static bool tell_wait(struct hfi_job *job, const struct hfi_announced *entry,
-                      const struct hfi_found *found)
-{
-    struct hfi_list_lock *lock = &job->query->list->lock[found->index];
-    struct hf_holder *waiter;
-
-    if (entry->number == 0) { /* it only listens */
-        lock->waiters -= lock->waiters > 0;
-        return true;
-    }
-    if (found->listeners == 0)
-        lock->waiters++;
-    waiter = hfi_list_add_waiter(lock);
-    if (!waiter)
-        return false;
-    *waiter = entry->client->who;
-    hfi_holder_text(waiter->owner, sizeof waiter->owner, entry->client->id,
-                    strlen(entry->client->id));
-    waiter->age_ms = age(job, entry->since_ms);
-    waiter->count = (int64_t)entry->number;
-    return true;
-}
-
-/* Does the query ask for the name of this entry? */
-static bool is_wanted(const struct hfi_job *job, const struct hfi_announced *entry)
-{
-    const char *text = job->query->text;
-    const char *name = hfi_redis_unmap(job->redis, entry->text, entry->name_len);
-
-    if (!name)
-        return false;
-    if (job->query->request.op == HFI_OP_INSPECT)
-        return strcmp(name, text) == 0;
-    return !text || hfi_glob_match(text, name);
-}
-
-static bool tell(struct hfi_job *job, const struct hfi_announced *entry)
-{
-    struct hfi_found *found;
-
-    HASH_FIND(hh, job->found_by_name, entry->text, entry->name_len, found);
-    if (!found && !entry->hold && entry->number > 0 && is_wanted(job, entry)) {
-        found = list_free(job, entry);
-        if (!found)
-            return false;
-    }
-    if (!found)
-        return true;
-    if (!entry->hold)
-        return tell_wait(job, entry, found);
-    tell_hold(job, entry, found);
-    return true;
-}
-
-static int by_age(const void *a, const void *b)
-{
-    const struct hf_holder *x = a, *y = b;
-
-    return x->age_ms == y->age_ms ? strcmp(x->owner, y->owner) : x->age_ms < y->age_ms ? 1 : -1;
-}
-
-/* A scan may have seen a key twice. */
-static bool is_listed(const struct hfi_job *job, const struct hfi_text *name)
-{
-    const struct hfi_found *found;
-
-    HASH_FIND(hh, job->found_by_name, name->bytes, name->len, found);
-    return found != NULL;
-}
-
-int hfi_job_fill_list(struct hfi_job *job)
-{
-    struct hf_list *list = job->query->list;
-    const struct hfi_announced *entry;
-
-    for (size_t i = 0; i < job->found_count; i++)
-        if (!is_listed(job, job->found[i].name) && !list_found(job, &job->found[i]))
-            return HF_ERR_NO_MEMORY;
-    LL_FOREACH (job->announced, entry) {
-        if (!tell(job, entry))
-            return HF_ERR_NO_MEMORY;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->lock[i].waiter_count < 2)
-            continue; /* without any there is no array */
-        qsort(list->lock[i].waiter, list->lock[i].waiter_count, sizeof(struct hf_holder), by_age);
-    }
-    return list->count == 0 && job->query->request.op == HFI_OP_INSPECT ? HF_ERR_NOT_FOUND : HF_OK;
 }

@@ -63,6 +63,19 @@ size_t hfi_suffix_name(char *to, const char *name, size_t len, const char *suffi
 }
 
 /* A latch's has neither a colon nor a look at the name. */
+const char *hfi_redis_kind_word(enum hfi_kind kind)
+{
+    static const char *const WORDS[HFI_KIND_COUNT] = {
+        [HFI_KIND_MUTEX] = "mutex",     [HFI_KIND_SPIN] = "spin",
+        [HFI_KIND_FENCED] = "fenced",   [HFI_KIND_FAIR] = "fair",
+        [HFI_KIND_WRITE] = "write",     [HFI_KIND_READ] = "read",
+        [HFI_KIND_PERMITS] = "permits", [HFI_KIND_SEMAPHORE] = "semaphore",
+        [HFI_KIND_LATCH] = "latch",
+    };
+
+    return WORDS[kind];
+}
+
 size_t hfi_channel_name(char *to, const char *name, size_t len, enum hfi_topic topic)
 {
     size_t n;

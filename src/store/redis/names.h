@@ -52,6 +52,9 @@ void hfi_permit_id(char to[HFI_PERMIT_ID], const char *client, uint64_t owner, u
 void hfi_permit_id_parse(const char id[HFI_PERMIT_ID], char ret_client[HFI_PERMIT_ID_CLIENT + 1],
                          uint64_t *ret_owner, unsigned *ret_which);
 
+/* What kinds are called in registries. */
+const char *hfi_redis_kind_word(enum hfi_kind kind);
+
 /* The cluster's hash slot of a key: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384. */
 uint16_t hfi_slot(const char *key, size_t len);
 

@@ -13,7 +13,6 @@
  */
 #include "store/redis/objects.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,22 +355,26 @@ static bool take_word(struct words *words, const char *word)
 /* " <number>" */
 static bool take_number(struct words *words, int64_t *ret_number)
 {
-    size_t len = 0, left = (size_t)(words->end - words->at);
-    char digits[24], *end;
+    const char *at = words->at;
+    bool minus;
+    int64_t number = 0;
 
-    if (left < 2 || words->at[0] != ' ')
+    if (at == words->end || *at != ' ')
         return false;
-    while (len + 1 < left && words->at[len + 1] != ' ')
-        len++;
-    if (len == 0 || len >= sizeof digits || !strchr("-0123456789", words->at[1]))
+    at++;
+    minus = at < words->end && *at == '-';
+    at += minus;
+    if (at == words->end || *at == ' ')
         return false;
-    memcpy(digits, words->at + 1, len);
-    digits[len] = '\0';
-    errno = 0;
-    *ret_number = strtoll(digits, &end, 10);
-    if (errno || *end || end == digits)
-        return false;
-    words->at += 1 + len;
+    for (; at < words->end && *at != ' '; at++) {
+        int digit = *at - '0';
+
+        if (digit < 0 || digit > 9 || number > (INT64_MAX - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = minus ? -number : number;
+    words->at = at;
     return true;
 }
 

@@ -3,8 +3,9 @@
  * List, inspect and break: for people, so they may take several commands, one after the other, and allocate.
  *
  *   LIST, INSPECT   which clients are there (PUBSUB CHANNELS) -> each one's registry key (HGETALL)
- *                   -> the keys (SCAN; or the one name) -> are they locks (inspect.lua)
- *                   -> how many listen (PUBSUB NUMSUB) -> more keys … -> the list
+ *                   -> the keys (SCAN for hashes; or the one name) -> are they locks (inspect.lua)
+ *                   -> how many listen (PUBSUB NUMSUB) -> more keys … -> permits (SCAN for sorted sets)
+ *                   -> what is listened for (PUBSUB CHANNELS) -> the list
  *   BREAK           break.lua -> tell the holder's client (PUBLISH)
  *
  * A job owns its request, which goes through the command link like any other; the query that it works for
@@ -69,12 +70,12 @@ void hfi_redis_ask(struct hfi_redis *redis, struct hfi_query *query)
  * The commands
  */
 
-static void encode_channels(struct hfi_resp *resp)
+static void encode_channels(struct hfi_resp *resp, const char *pattern)
 {
     hfi_resp_command(resp, 3);
     hfi_resp_text(resp, "PUBSUB");
     hfi_resp_text(resp, "CHANNELS");
-    hfi_resp_text(resp, HFI_CLIENT_PREFIX "*");
+    hfi_resp_text(resp, pattern);
 }
 
 static void encode_client(struct hfi_resp *resp, const struct hfi_job *job)
@@ -118,26 +119,44 @@ static void encode_scan(struct hfi_resp *resp, const struct hfi_job *job)
     hfi_resp_text(resp, "SCAN");
     hfi_resp_text(resp, job->cursor);
     hfi_resp_text(resp, "MATCH");
-    hfi_resp_bytes(resp, pattern, server_pattern(job, pattern, sizeof pattern));
+    if (job->scan == HFI_SCAN_PERMITS)
+        hfi_resp_text(resp, "*:timeout");
+    else
+        hfi_resp_bytes(resp, pattern, server_pattern(job, pattern, sizeof pattern));
     hfi_resp_text(resp, "COUNT");
     hfi_resp_text(resp, "1000");
     hfi_resp_text(resp, "TYPE");
-    hfi_resp_text(resp, job->redis->uri.layout == HFI_LAYOUT_STRING ? "string" : "hash");
+    hfi_resp_text(resp, job->scan == HFI_SCAN_PERMITS                 ? "zset"
+                        : job->redis->uri.layout == HFI_LAYOUT_STRING ? "string"
+                                                                      : "hash");
+}
+
+/* How many channels are asked for in one go. */
+static size_t topics_now(const struct hfi_job *job)
+{
+    enum hfi_topic topics[2];
+    size_t count = 0;
+
+    for (size_t i = job->found_at; i < job->found_count; i++)
+        count += hfi_found_topics(&job->found[i], topics);
+    return count;
 }
 
 static void encode_numsub(struct hfi_resp *resp, const struct hfi_job *job)
 {
     char channel[HFI_CHANNEL_MAX];
+    enum hfi_topic topics[2];
 
-    hfi_resp_command(resp, 2 + job->found_count - job->found_at);
+    hfi_resp_command(resp, 2 + topics_now(job));
     hfi_resp_text(resp, "PUBSUB");
     hfi_resp_text(resp, "NUMSUB");
     for (size_t i = job->found_at; i < job->found_count; i++) {
-        const struct hfi_found *found = &job->found[i];
-        enum hfi_topic kind = found->foreign ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
+        const struct hfi_text *name = job->found[i].name;
+        size_t count = hfi_found_topics(&job->found[i], topics);
 
-        hfi_resp_bytes(resp, channel,
-                       hfi_channel_name(channel, found->name->bytes, found->name->len, kind));
+        for (size_t k = 0; k < count; k++)
+            hfi_resp_bytes(resp, channel,
+                           hfi_channel_name(channel, name->bytes, name->len, topics[k]));
     }
 }
 
@@ -166,13 +185,16 @@ void hfi_redis_encode_job(struct hfi_redis *redis, const struct hfi_request *req
 
     switch (job->step) {
     case HFI_JOB_CHANNELS:
-        encode_channels(resp);
+        encode_channels(resp, HFI_CLIENT_PREFIX "*");
         break;
     case HFI_JOB_CLIENT:
         encode_client(resp, job);
         break;
     case HFI_JOB_SCAN:
         encode_scan(resp, job);
+        break;
+    case HFI_JOB_TOPICS:
+        encode_channels(resp, "redisson_*");
         break;
     case HFI_JOB_INSPECT:
         hfi_redis_encode_inspect(redis, resp, request, job->key + job->key_at, keys_now(job));
@@ -213,16 +235,25 @@ static bool take_channels(struct hfi_job *job, const redisReply *reply)
     return true;
 }
 
-/* A name that was asked for; our registries are none. */
-static bool is_wanted(const struct hfi_job *job, const redisReply *key)
+static bool take_topics(struct hfi_job *job, const redisReply *reply)
 {
-    const char *pattern = job->query->text, *name;
+    job->topics_asked = true;
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return true;
+    for (size_t i = 0; i < reply->elements; i++)
+        if (is_text(reply->element[i]) &&
+            !hfi_job_add_topic(job, reply->element[i]->str, (size_t)reply->element[i]->len))
+            return false;
+    return true;
+}
 
-    if (!is_text(key) || strlen(key->str) != (size_t)key->len ||
-        strncmp(key->str, HFI_CLIENT_PREFIX, sizeof HFI_CLIENT_PREFIX - 1) == 0)
-        return false;
-    name = hfi_redis_unmap(job->redis, key->str, (size_t)key->len);
-    return name && (!pattern || hfi_glob_match(pattern, name));
+static bool take_key(struct hfi_job *job, const redisReply *key)
+{
+    size_t len = (size_t)key->len;
+
+    if (job->scan == HFI_SCAN_PERMITS)
+        return hfi_job_add_permits(job, key->str, len);
+    return !hfi_job_wants(job, key->str, len) || hfi_job_add_key(job, key->str, len);
 }
 
 static bool take_keys(struct hfi_job *job, const redisReply *reply)
@@ -235,13 +266,20 @@ static bool take_keys(struct hfi_job *job, const redisReply *reply)
         return true;
     snprintf(job->cursor, sizeof job->cursor, "%s", reply->element[0]->str);
     keys = reply->element[1];
-    for (size_t i = 0; i < keys->elements; i++) {
-        const redisReply *key = keys->element[i];
-
-        if (is_wanted(job, key) && !hfi_job_add_key(job, key->str, (size_t)key->len))
+    for (size_t i = 0; i < keys->elements; i++)
+        if (is_text(keys->element[i]) && !take_key(job, keys->element[i]))
             return false;
-    }
     return true;
+}
+
+/* What is searched for next. */
+static void end_scan(struct hfi_job *job)
+{
+    if (strcmp(job->cursor, "0") != 0)
+        return;
+    job->scan = job->scan == HFI_SCAN_LOCKS && job->redis->uri.layout != HFI_LAYOUT_STRING
+                    ? HFI_SCAN_PERMITS
+                    : HFI_SCAN_OVER;
 }
 
 static bool take_inspected(struct hfi_job *job, const redisReply *reply)
@@ -256,29 +294,35 @@ static bool take_inspected(struct hfi_job *job, const redisReply *reply)
         return true;
     if (reply->element[count]->type == REDIS_REPLY_INTEGER)
         job->server_ms = reply->element[count]->integer;
-    for (size_t i = 0; i < count; i++) {
-        const redisReply *row = reply->element[i];
-
-        if (row->type == REDIS_REPLY_ARRAY && row->elements == 3 &&
-            row->element[0]->type == REDIS_REPLY_INTEGER && is_text(row->element[1]) &&
-            is_text(row->element[2]) &&
-            !hfi_job_add_found(job, job->key[first + i], row->element[0]->integer,
-                               row->element[1]->str, row->element[2]->str))
+    for (size_t i = 0; i < count; i++)
+        if (!hfi_job_add_found(job, job->key[first + i], reply->element[i]))
             return false;
-    }
     return true;
 }
 
 static void take_numsub(struct hfi_job *job, const redisReply *reply)
 {
-    size_t count = job->found_count - job->found_at;
+    enum hfi_topic topics[2];
+    size_t at = 1;
 
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * count)
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 * topics_now(job))
         return;
-    for (size_t i = 0; i < count; i++)
-        if (reply->element[2 * i + 1]->type == REDIS_REPLY_INTEGER &&
-            reply->element[2 * i + 1]->integer > 0)
-            job->found[job->found_at + i].listeners = reply->element[2 * i + 1]->integer;
+    for (size_t i = job->found_at; i < job->found_count; i++) {
+        struct hfi_found *found = &job->found[i];
+        size_t count = hfi_found_topics(found, topics);
+
+        for (size_t k = 0; k < count; k++, at += 2) {
+            long long listeners =
+                reply->element[at]->type == REDIS_REPLY_INTEGER && reply->element[at]->integer > 0
+                    ? reply->element[at]->integer
+                    : 0;
+
+            if (topics[k] == HFI_TOPIC_LATCH)
+                found->latch_listeners = listeners;
+            else
+                found->listeners = listeners;
+        }
+    }
 }
 
 /* What to ask next; false: nothing. */
@@ -298,8 +342,10 @@ static bool next_step(struct hfi_job *job)
         job->step = HFI_JOB_CLIENT;
     else if (job->key_at < job->key_count)
         job->step = HFI_JOB_INSPECT;
-    else if (!one && (!job->scanned || strcmp(job->cursor, "0") != 0))
+    else if (!one && job->scan != HFI_SCAN_OVER)
         job->step = HFI_JOB_SCAN;
+    else if (!one && !job->topics_asked && job->redis->uri.layout != HFI_LAYOUT_STRING)
+        job->step = HFI_JOB_TOPICS;
     else
         return false;
     return true;
@@ -325,8 +371,12 @@ static bool take(struct hfi_redis *redis, struct hfi_job *job, const redisReply 
     case HFI_JOB_CLIENT:
         return hfi_job_add_registry(job, reply);
     case HFI_JOB_SCAN:
-        job->scanned = true;
-        return take_keys(job, reply);
+        if (!take_keys(job, reply))
+            return false;
+        end_scan(job);
+        return true;
+    case HFI_JOB_TOPICS:
+        return take_topics(job, reply);
     case HFI_JOB_INSPECT:
         return take_inspected(job, reply);
     default:
