@@ -239,6 +239,34 @@ bool do_renew(struct client *client, const char *name, uint64_t owner, uint32_t 
     return keep(client, HFI_KIND_MUTEX, name, owner, ttl_ms);
 }
 
+struct hfi_object step(struct client *client, enum hfi_verb verb, const char *name, int64_t number,
+                       uint64_t serial)
+{
+    struct hfi_object object = { .request.op = HFI_OP_OBJECT,
+                                 .name = name,
+                                 .name_len = (uint16_t)strlen(name),
+                                 .verb = (uint8_t)verb,
+                                 .serial = serial,
+                                 .number = number };
+
+    if (verb == HFI_STAMP_SET)
+        object.ttl_ms = number;
+    run(client, &object.request);
+    return object;
+}
+
+struct hfi_object step_ok(struct client *client, enum hfi_verb verb, const char *name,
+                          int64_t number)
+{
+    static uint64_t serial = 1000000;
+    struct hfi_object object = step(client, verb, name, number, ++serial);
+
+    if (object.request.outcome != HFI_DONE)
+        fail_msg("verb %d: outcome %d, %s: %s", verb, object.request.outcome,
+                 hf_strerror(object.request.error), client->store->detail);
+    return object;
+}
+
 static void do_line(struct client *client, struct hfi_watch *watch, const char *name, int op)
 {
     watch->name = name;

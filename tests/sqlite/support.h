@@ -66,6 +66,12 @@ struct hfi_lease give(struct client *client, int kind, const char *name, uint64_
 bool keep(struct client *client, int kind, const char *name, uint64_t owner, uint32_t ttl_ms);
 void leave_line(struct client *client, int kind, const char *name, uint64_t owner);
 void watch_line(struct client *client, int kind, const char *name, uint64_t owner);
+/* A step with an object, under this serial; the answer, which may be a refusal. */
+struct hfi_object step(struct client *client, enum hfi_verb verb, const char *name, int64_t number,
+                       uint64_t serial);
+/* The same that must succeed, under a serial of its own. A stamp's `number` is its ttl in ms. */
+struct hfi_object step_ok(struct client *client, enum hfi_verb verb, const char *name,
+                          int64_t number);
 /* Waits as a host does until the watch is woken; false after so long. */
 bool wait_woken(struct client *client, int timeout_ms);
 /* Waits likewise until restored(). */

@@ -188,6 +188,102 @@ static void full_disk_at_every_write(void **state)
     client_close(&client);
 }
 
+static const int KINDS[] = { HFI_KIND_READ, HFI_KIND_WRITE, HFI_KIND_FAIR, HFI_KIND_PERMITS,
+                             HFI_KIND_SEMAPHORE };
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
+
+/* As a host does it: until it is done. */
+static void take_back(struct client *client, int kind, uint64_t owner)
+{
+    struct hfi_lease lease;
+
+    do {
+        lease = lease_of_kind(kind, "lock", owner, 2);
+        lease.request.op = HFI_OP_RELEASE;
+        run(client, &lease.request);
+    } while (lease.request.outcome != HFI_DONE);
+}
+
+static bool nothing_is_taken(struct client *client)
+{
+    return sql_number("SELECT count(*) FROM hold") == 0 &&
+           step_ok(client, HFI_SEMAPHORE_AVAILABLE, "lock", 0).number == 3;
+}
+
+/* Every write of a TRY of each kind fails in turn; a release behind it makes sure. */
+static void write_errors_of_kinds(void **state)
+{
+    struct client client;
+    uint64_t owner = 1;
+
+    (void)state;
+    client_open(&client);
+    step_ok(&client, HFI_SEMAPHORE_SET, "lock", 3);
+    step_ok(&client, HFI_PERMITS_SET, "lock", 3);
+    for (int i = 0; i < KIND_COUNT; i++) {
+        bool unknown = false;
+
+        for (int n = 1;; n++, owner++) {
+            struct hfi_lease lease = lease_of_kind(KINDS[i], "lock", owner, 2);
+
+            write_errno = EIO;
+            write_countdown = n;
+            lease.request.op = HFI_OP_TRY;
+            run(&client, &lease.request);
+            if (write_countdown > 0)
+                break;
+            assert_int_not_equal(lease.request.outcome, HFI_DONE);
+            if (lease.request.outcome == HFI_NOT_DONE)
+                assert_true(nothing_is_taken(&client));
+            unknown |= lease.request.outcome == HFI_UNKNOWN;
+            take_back(&client, KINDS[i], owner);
+            assert_true(nothing_is_taken(&client));
+        }
+        write_countdown = 0;
+        assert_true(unknown);
+        assert_false(nothing_is_taken(&client));
+        take_back(&client, KINDS[i], owner++);
+    }
+    client_close(&client);
+}
+
+/* Every write of a step fails in turn; repeated under its serial until it is done, it counts once. */
+static void write_errors_of_steps(void **state)
+{
+    static const enum hfi_verb verbs[] = { HFI_SEMAPHORE_RELEASE, HFI_PERMITS_ADD, HFI_LATCH_DOWN };
+    static const int64_t change[] = { 2, 2, -1 };
+    struct client client;
+    uint64_t serial = 1;
+
+    (void)state;
+    client_open(&client);
+    step_ok(&client, HFI_SEMAPHORE_SET, "lock", 1000);
+    step_ok(&client, HFI_PERMITS_SET, "lock", 1000);
+    step_ok(&client, HFI_LATCH_SET, "lock", 1000);
+    for (int i = 0; i < 3; i++) {
+        int64_t expected = 1000;
+        bool unknown = false, failed = true;
+
+        for (int n = 1; failed; n++, serial++) {
+            struct hfi_object object;
+
+            write_errno = n % 2 ? EIO : ENOSPC;
+            write_countdown = n;
+            expected += change[i];
+            do {
+                object = step(&client, verbs[i], "lock", 2, serial);
+                unknown |= object.request.outcome == HFI_UNKNOWN;
+            } while (object.request.outcome != HFI_DONE);
+            assert_int_equal(object.number, expected);
+            assert_int_equal(step(&client, verbs[i], "lock", 2, serial).number, expected);
+            failed = write_countdown == 0;
+        }
+        write_countdown = 0;
+        assert_true(unknown);
+    }
+    client_close(&client);
+}
+
 /* A real file system without room. */
 static void full_file_system(void **state)
 {
@@ -557,11 +653,62 @@ static void out_of_memory(void **state)
     assert_int_equal(life_files(), 0);
 }
 
+/* As above, with what else can be had than a mutex. */
+static void kinds_with_faulty_memory(long n)
+{
+    char detail[HFI_DETAIL_MAX] = "";
+    struct hfi_object object;
+    struct client client;
+
+    memory_failed = false;
+    memory_countdown = n;
+    if (client_open_at(&client, path, detail) != HF_OK)
+        return;
+    for (int i = 0; i < KIND_COUNT; i++) {
+        struct hfi_lease lease = lease_of_kind(KINDS[i], "lock", (uint64_t)i + 1, 2);
+
+        lease.request.op = HFI_OP_TRY;
+        lease.queue = true;
+        run(&client, &lease.request);
+        assert_true(lease.request.outcome != HFI_NOT_DONE ||
+                    lease.request.error == HF_ERR_NO_MEMORY);
+        take_back(&client, KINDS[i], (uint64_t)i + 1);
+    }
+    for (int number = 1; number >= -1; number -= 2) {
+        do
+            object = step(&client, HFI_SEMAPHORE_ADD, "lock", number, 100 + (uint64_t)number);
+        while (object.request.outcome != HFI_DONE);
+    }
+    client_close(&client);
+}
+
+static void kinds_out_of_memory(void **state)
+{
+    struct client client;
+    long n = 0;
+
+    (void)state;
+    client_open(&client);
+    step_ok(&client, HFI_SEMAPHORE_SET, "lock", 3);
+    step_ok(&client, HFI_PERMITS_SET, "lock", 3);
+    client_close(&client);
+    do
+        kinds_with_faulty_memory(++n);
+    while (memory_failed);
+    memory_countdown = 0;
+    assert_true(n > 100);
+    client_open(&client);
+    assert_true(nothing_is_taken(&client));
+    client_close(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
         T(write_errors),
+        T(write_errors_of_kinds),
+        T(write_errors_of_steps),
         T(full_disk_at_every_write),
         T(full_file_system),
         T(no_room_for_a_new_file),
@@ -572,6 +719,7 @@ int main(void)
         T(no_inotify_to_be_had),
         T(no_descriptors_left),
         T(out_of_memory),
+        T(kinds_out_of_memory),
 #undef T
     };
 

@@ -150,9 +150,9 @@ static int try_units(struct hfi_sqlite *s, struct hfi_lease *lease)
         error = hfi_sqlite_room(s, at.now, &at.line, lease, &at.room);
     if (error)
         return error;
-    lease->tokens = 1;
     if (at.room.ours) {
         lease->verdict = HFI_ALREADY;
+        lease->tokens = 1;
         lease->token = (uint64_t)at.room.token;
         return HF_OK;
     }

@@ -10,13 +10,15 @@
  */
 #include "store/sqlite/sqlite.h"
 
-/* What a verb is at. */
+/* What a verb is at. The request's `number` stays what was asked until all is committed: it may have to be
+ * done again. */
 struct step {
-    struct hfi_object *object;
+    const struct hfi_object *object;
     hfi_time now;
     struct hfi_sqlite_line line;
     struct hfi_sqlite_tally tally; /* number 0 if there is none */
     bool there;
+    int64_t answer, answer2;
 };
 
 static int exists(struct hfi_sqlite *s, const struct step *step)
@@ -32,10 +34,11 @@ static int not_found(struct hfi_sqlite *s, const struct step *step)
 }
 
 /* Makes the number `number`, with the end that it has, and calls whom it lets in. */
-static int set_number(struct hfi_sqlite *s, const struct step *step, int64_t number)
+static int set_number(struct hfi_sqlite *s, struct step *step, int64_t number)
 {
     int error;
 
+    step->answer = number;
     if (number > HF_COUNT_MAX || number < -HF_COUNT_MAX)
         return hfi_sqlite_complain(s, HF_ERR_INVALID,
                                    "%.200s would come to %lld: a number is at most %lld",
@@ -60,10 +63,7 @@ static int set(struct hfi_sqlite *s, struct step *step)
 
 static int add(struct hfi_sqlite *s, struct step *step)
 {
-    int error = set_number(s, step, step->tally.number + step->object->number);
-
-    step->object->number += step->tally.number;
-    return error;
+    return set_number(s, step, step->tally.number + step->object->number);
 }
 
 static int add_to(struct hfi_sqlite *s, struct step *step)
@@ -74,14 +74,14 @@ static int add_to(struct hfi_sqlite *s, struct step *step)
 /* Fewer than none have been lent: they are not forgiven. */
 static int drain(struct hfi_sqlite *s, struct step *step)
 {
-    step->object->number = step->tally.number > 0 ? step->tally.number : 0;
-    return step->object->number ? hfi_sqlite_tally_set(s, &step->line, 0) : HF_OK;
+    step->answer = step->tally.number > 0 ? step->tally.number : 0;
+    return step->answer ? hfi_sqlite_tally_set(s, &step->line, 0) : HF_OK;
 }
 
 static int get(struct hfi_sqlite *s, struct step *step)
 {
     (void)s;
-    step->object->number = step->tally.number;
+    step->answer = step->tally.number;
     return HF_OK;
 }
 
@@ -99,9 +99,11 @@ static int count_permits(struct hfi_sqlite *s, struct step *step)
     struct hfi_sqlite_room room;
     int error = hfi_sqlite_permits_seen(s, step->now, &step->line, &room);
 
-    step->object->number = room.left;
-    step->object->number2 = step->tally.number - room.left;
-    return error;
+    if (error)
+        return error;
+    step->answer = room.left;
+    step->answer2 = step->tally.number - room.left;
+    return HF_OK;
 }
 
 static int resize_permits(struct hfi_sqlite *s, struct step *step)
@@ -143,18 +145,19 @@ static int set_latch(struct hfi_sqlite *s, struct step *step)
 {
     if (step->tally.number > 0)
         return exists(s, step);
-    return hfi_sqlite_tally_put(s, step->now, &step->line, step->object->number, 0);
+    step->answer = step->object->number;
+    return hfi_sqlite_tally_put(s, step->now, &step->line, step->answer, 0);
 }
 
 static int down(struct hfi_sqlite *s, struct step *step)
 {
     int error;
 
-    step->object->number = step->tally.number > 0 ? step->tally.number - 1 : 0;
+    step->answer = step->tally.number > 0 ? step->tally.number - 1 : 0;
     if (step->tally.number == 0)
         return HF_OK;
-    if (step->object->number > 0)
-        return hfi_sqlite_tally_set(s, &step->line, step->object->number);
+    if (step->answer > 0)
+        return hfi_sqlite_tally_set(s, &step->line, step->answer);
     error = hfi_sqlite_tally_drop(s, &step->line);
     return error ? error : hfi_sqlite_latch_open(s, &step->line);
 }
@@ -182,8 +185,8 @@ static int get_stamp(struct hfi_sqlite *s, struct step *step)
 {
     if (!step->there)
         return not_found(s, step);
-    step->object->number = ((int64_t)step->now - step->tally.made_ns) / (int64_t)HFI_MSEC;
-    step->object->number2 = (int64_t)(step->tally.until_ns - step->now) / (int64_t)HFI_MSEC;
+    step->answer = ((int64_t)step->now - step->tally.made_ns) / (int64_t)HFI_MSEC;
+    step->answer2 = (int64_t)(step->tally.until_ns - step->now) / (int64_t)HFI_MSEC;
     return HF_OK;
 }
 
@@ -240,23 +243,23 @@ bool hfi_sqlite_is_durable(const struct hfi_request *request)
 /* Makes the change, unless it was made before. */
 static int change(struct hfi_sqlite *s, const struct verb *verb, struct step *step)
 {
-    struct hfi_object *object = step->object;
+    uint64_t serial = step->object->serial;
     int found, error = hfi_sqlite_join(s);
 
     if (error)
         return error;
-    found = object->serial ? hfi_sqlite_noted(s, object->serial, &object->number) : 0;
+    found = serial ? hfi_sqlite_noted(s, serial, &step->answer) : 0;
     if (found != 0)
         return found < 0 ? found : HF_OK;
     error = verb->body(s, step);
-    if (error || !object->serial)
+    if (error || !serial)
         return error;
-    return hfi_sqlite_note(s, step->now, object->serial, object->number);
+    return hfi_sqlite_note(s, step->now, serial, step->answer);
 }
 
 int hfi_sqlite_object(struct hfi_sqlite *s, struct hfi_request *request)
 {
-    struct hfi_object *object = hfi_request_object(request);
+    const struct hfi_object *object = hfi_request_object(request);
     struct step step = { .object = object, .now = hfi_sqlite_now() };
     const struct verb *verb = object->verb < HFI_VERB_COUNT ? &VERBS[object->verb] : NULL;
     int found, error;
@@ -274,5 +277,14 @@ int hfi_sqlite_object(struct hfi_sqlite *s, struct hfi_request *request)
     if (found < 0)
         return found;
     step.there = found > 0;
-    return verb->changes ? change(s, verb, &step) : verb->body(s, &step);
+    error = verb->changes ? change(s, verb, &step) : verb->body(s, &step);
+    s->answer = step.answer;
+    s->answer2 = step.answer2;
+    return error;
+}
+
+void hfi_sqlite_object_done(const struct hfi_sqlite *s, struct hfi_object *object)
+{
+    object->number = s->answer;
+    object->number2 = s->answer2;
 }

@@ -124,6 +124,8 @@ struct hfi_sqlite {
     struct hfi_sqlite_identity liveness_file;
     uint64_t granted, ended; /* of our holds: granted - ended is how many there may be */
 
+    int64_t answer, answer2; /* object.c: of the transaction in progress */
+
     struct hfi_sqlite_errand *errand, errand_room[HFI_SQLITE_ERRANDS];
     size_t errands, errand_limit;
 
@@ -354,6 +356,8 @@ int hfi_sqlite_latch_open(struct hfi_sqlite *s, const struct hfi_sqlite_line *li
 /* -------------------------------------------------------------------------------------------- object.c */
 
 int hfi_sqlite_object(struct hfi_sqlite *s, struct hfi_request *request);
+/* It is committed: the answer. */
+void hfi_sqlite_object_done(const struct hfi_sqlite *s, struct hfi_object *object);
 /* The verbs that there are, a bit each. */
 uint64_t hfi_sqlite_verbs(void);
 /* Must it outlive a crash of the machine? */

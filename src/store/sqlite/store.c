@@ -141,6 +141,8 @@ static void conclude(struct hfi_sqlite *s, struct hfi_request *request)
         hfi_sqlite_wake_tried(s, lease);
     } else if (request->op == HFI_OP_RELEASE) {
         s->ended += lease->verdict == HFI_RELEASED && hfi_sqlite_is_hold(lease->kind);
+    } else if (request->op == HFI_OP_OBJECT) {
+        hfi_sqlite_object_done(s, hfi_request_object(request));
     } else if (request->op == HFI_OP_FAREWELL) {
         hfi_sqlite_leave_life(s);
         hfi_sqlite_forget(s);
