@@ -134,7 +134,6 @@ static void people(void **state)
     hf_hold *one = take(a, "lock", HF_ACQUIRE(.label = "of a")),
             *two = take(b, "lock", HF_ACQUIRE(.label = "of b"));
     struct taker taker;
-    struct hf_holder holder = { .size = sizeof holder };
     hf_list *list = NULL;
 
     (void)state;

@@ -173,6 +173,17 @@ static void bad_ones(void **state)
         "redis+unix:///r?db=1&x=2",
         "redis+unix:///a%00b",
         "redis+unix://u:p@r",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(BAD); i++)
+        if (parse(BAD[i]) != HF_ERR_URI)
+            fail_msg("%s was taken", BAD[i]);
+}
+
+static void bad_options(void **state)
+{
+    static const char *const BAD[] = {
         "redis://h?",
         "redis://h/0?",
         "redis://h?prefix",
@@ -374,10 +385,15 @@ static void random_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_ones),   cmocka_unit_test(bad_ones),
-        cmocka_unit_test(limits),      cmocka_unit_test(shown_is_whole),
-        cmocka_unit_test(random_text), cmocka_unit_test(passwords_are_never_shown),
-        cmocka_unit_test(options),     cmocka_unit_test(options_are_named),
+        cmocka_unit_test(good_ones),
+        cmocka_unit_test(bad_ones),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(shown_is_whole),
+        cmocka_unit_test(random_text),
+        cmocka_unit_test(passwords_are_never_shown),
+        cmocka_unit_test(options),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(options_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
