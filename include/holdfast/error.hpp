@@ -9,7 +9,8 @@
  *     if (error == std::errc::not_enough_memory) …
  *
  * Functions that can fail take an error code as their last argument. With one, they report through it (and
- * clear it on success); without, they throw std::system_error, whose code() is the same.
+ * clear it on success); without, they throw std::system_error, whose code() is the same. In a program without
+ * exceptions (-fno-exceptions) the latter print one line to stderr and abort, as the standard library's do.
  */
 #ifndef HOLDFAST_ERROR_HPP
 #define HOLDFAST_ERROR_HPP
@@ -153,11 +154,12 @@ HOLDFAST_SHARED std::error_code &throws() noexcept
     return nothing;
 }
 
+#undef HOLDFAST_SHARED
+
 namespace detail
 {
 
-/* Says what failed, and the library's own details where they say more than the error's name. Without
- * exceptions (-fno-exceptions) there is nobody to tell: the program ends, as with the standard library. */
+/* Says what failed, and the library's own details where they say more than the error's name. */
 [[noreturn]] inline void fail(int error, const std::string &what)
 {
     std::string text = what;

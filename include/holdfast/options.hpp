@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holdfast for C++: options, and times to wait. Included by holdfast.hpp. */
+/*
+ * Holdfast for C++: options, and times to wait. Included by holdfast.hpp.
+ *
+ *     client.acquire("order:1001", { .wait = 5s, .label = "settle" });      // C++20; C++17 fills a variable
+ */
 #ifndef HOLDFAST_OPTIONS_HPP
 #define HOLDFAST_OPTIONS_HPP
 
@@ -25,7 +29,7 @@ struct client_options {
     milliseconds poll{};
     milliseconds pass{}; /* milliseconds(HF_OFF): never */
     std::int64_t pass_count = 0;
-    std::string program;
+    std::string program{};
     /* It must not throw, and its type says so: void f(void *, hf_trace_level, const char *) noexcept */
     void (*trace)(void *trace_arg, hf_trace_level level, const char *text) noexcept = nullptr;
     void *trace_arg = nullptr;
@@ -51,12 +55,12 @@ struct client_options {
 
 /* As struct hf_acquire_options, but for the wait, where 0 is what it says. */
 struct acquire_options {
-    std::optional<milliseconds> wait; /* none: for ever; 0 or less: one try */
-    milliseconds ttl{};               /* 0, here and below: the default */
+    std::optional<milliseconds> wait{}; /* none: for ever; 0 or less: one try */
+    milliseconds ttl{};                 /* 0, here and below: the default */
     milliseconds lease{};
     milliseconds max_hold{};
     std::uint64_t owner = 0;
-    std::string label;
+    std::string label{};
     hf_mode mode = HF_EXCLUSIVE;
     hf_holder *busy = nullptr;
     std::int64_t permits = 0;

@@ -110,6 +110,10 @@ void options()
           raw.max_hold_ms == 3600000 && raw.owner == 7 && raw.label == std::string("why") &&
           raw.mode == HF_PERMITS && raw.busy == &busy && raw.permits == 3 &&
           raw.reentry == HF_OFF && raw.prefer == 1);
+#if __cplusplus >= 202002L
+    raw = holdfast::acquire_options{ .wait = 1min, .mode = HF_FAIR }.raw();
+    CHECK(raw.wait_ms == 60000 && raw.mode == HF_FAIR && raw.ttl_ms == 0);
+#endif
     static_assert(!std::is_convertible_v<std::chrono::microseconds, milliseconds>);
 }
 
