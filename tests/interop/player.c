@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interop_player PORT TTL_MS: does what it is told on its standard input, one line a command ("THREAD KIND
- * VERB ARGUMENT..."), each on a thread of that name, and says on its standard output what came of it
- * ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"). It first says "- ok client=ID". It ends at once, and
+ * VERB NAME ARGUMENT..."), each on a thread of that name, and says on its standard output what came of it
+ * ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"). It first says "- ok client=ID version=VERSION". It ends at once, and
  * leaves its locks to their ttl, when its input does.
  *
  * Invariant: a thread has at most one command at a time; the next one waits until it is done.
  */
-#include <errno.h>
+#include "interop/player.h"
+
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "interop/player.h"
 
 /* A waiter is woken or it sleeps until the holder's lease ends: it does not look in between. */
 #define POLL_MS (10 * 60 * 1000)
@@ -23,9 +23,20 @@
 
 static const struct {
     const char *name;
-    player_kind *act;
+    player_act *act;
+    enum hf_mode mode;
+    bool is_multi;
 } kinds[] = {
-    { "mutex", player_mutex },
+    { "mutex", player_lock, HF_EXCLUSIVE, false },
+    { "fair", player_lock, HF_FAIR, false },
+    { "read", player_lock, HF_SHARED, false },
+    { "write", player_lock, HF_WRITE, false },
+    { "fenced", player_lock, HF_FENCED, false },
+    { "spin", player_lock, HF_SPIN, false },
+    { "multi", player_lock, HF_EXCLUSIVE, true },
+    { "permits", player_permits, HF_PERMITS, false },
+    { "semaphore", player_semaphore, HF_EXCLUSIVE, false },
+    { "latch", player_latch, HF_EXCLUSIVE, false },
 };
 
 struct actor {
@@ -50,6 +61,54 @@ uint64_t player_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool player_is(const struct player_command *command, const char *verb)
+{
+    return strcmp(command->word[0], verb) == 0;
+}
+
+int64_t player_number(const struct player_command *command, size_t word)
+{
+    return atoll(command->word[word]);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Answers
+ */
+
+void player_ok(char *answer, const char *format, ...)
+{
+    va_list args;
+    int len = snprintf(answer, PLAYER_LINE, "ok ");
+
+    va_start(args, format);
+    vsnprintf(answer + len, PLAYER_LINE - (size_t)len, format, args);
+    va_end(args);
+}
+
+void player_more(char *answer, const char *format, ...)
+{
+    va_list args;
+    size_t len = strlen(answer);
+
+    va_start(args, format);
+    vsnprintf(answer + len, PLAYER_LINE - len, format, args);
+    va_end(args);
+}
+
+void player_fail(char *answer, int error)
+{
+    snprintf(answer, PLAYER_LINE, "error %d %s", error, hf_last_error());
+}
+
+bool player_got(char *answer, int error)
+{
+    if (error && error != HF_ERR_BUSY)
+        player_fail(answer, error);
+    else
+        player_ok(answer, "got=%d at=%llu", error == HF_OK, (unsigned long long)player_now());
+    return error == HF_OK;
+}
+
 /* One write for one line: threads do not mix theirs. */
 static void say(const char *name, const char *what)
 {
@@ -60,17 +119,32 @@ static void say(const char *name, const char *what)
         _exit(1);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Threads
+ */
+
+/* line: "KIND VERB NAME ARGUMENT..." */
 static void act(struct actor *actor, char *line)
 {
-    char *word[PLAYER_WORDS], answer[PLAYER_LINE] = "error no such kind", *rest = NULL;
-    size_t words = 0;
+    struct player_command command = { .word = { "", "", "", "", "", "", "", "", "", "" } };
+    char answer[PLAYER_LINE] = "error no such kind", *rest = NULL;
+    const char *kind = strtok_r(line, " ", &rest);
 
-    for (char *at = strtok_r(line, " ", &rest); at && words < PLAYER_WORDS;
-         at = strtok_r(NULL, " ", &rest))
-        word[words++] = at;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && words >= 3; i++)
-        if (strcmp(word[0], kinds[i].name) == 0)
-            kinds[i].act(&actor->self, word + 1, words - 1, answer, sizeof answer);
+    for (size_t i = 0; i < PLAYER_WORDS; i++) {
+        const char *word = kind ? strtok_r(NULL, " ", &rest) : NULL;
+
+        if (!word)
+            break;
+        command.word[i] = word;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && kind; i++) {
+        if (strcmp(kind, kinds[i].name) != 0)
+            continue;
+        command.mode = kinds[i].mode;
+        command.is_multi = kinds[i].is_multi;
+        if (!kinds[i].act(&actor->self, &command, answer))
+            snprintf(answer, sizeof answer, "error no verb %s", command.word[0]);
+    }
     say(actor->name, answer);
 }
 
@@ -120,7 +194,6 @@ static void hand_over(struct actor *actor, const char *line)
     pthread_mutex_unlock(&actor->mutex);
 }
 
-/* "THREAD KIND VERB ARGUMENT..." */
 static int read_commands(void)
 {
     char line[PLAYER_LINE], name[32];
@@ -155,7 +228,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "interop_player: %s\n", hf_last_error());
         return 1;
     }
-    snprintf(hello, sizeof hello, "ok client=%s", hf_client_id(player.client));
+    snprintf(hello, sizeof hello, "ok client=%s version=%s", hf_client_id(player.client),
+             hf_version());
     say("-", hello);
     _exit(read_commands());
 }

@@ -46,12 +46,14 @@ static int become_player(const struct parent *parent, void *arg)
 void side_start(struct side *side, enum make make, const struct server *server, int ttl_ms)
 {
     struct start start = { .make = make, .port = server->port, .ttl_ms = ttl_ms };
+    const char *hello;
 
     memset(side, 0, sizeof *side);
     side->make = make;
     child_start(&side->child, become_player, &start);
-    snprintf(side->client, sizeof side->client, "%s",
-             answer_text(side_hear_well(side, "-"), "client"));
+    hello = side_hear_well(side, "-");
+    snprintf(side->client, sizeof side->client, "%s", answer_text(hello, "client"));
+    snprintf(side->version, sizeof side->version, "%s", answer_text(hello, "version"));
 }
 
 void side_kill(struct side *side)

@@ -18,6 +18,7 @@ struct side {
     enum make make;
     struct child child; /* pid 0: it does not run */
     char client[64];    /* its client id */
+    char version[16];   /* of Redisson or of the library */
     char answer[SIDE_ANSWERS][SIDE_LINE];
     size_t answers;
     char part[SIDE_LINE]; /* of a line that is not whole yet */

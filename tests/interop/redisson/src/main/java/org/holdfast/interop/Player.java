@@ -18,9 +18,9 @@ import org.redisson.config.Config;
  * The Java side of the interop tests. It does what it is told on its standard input, one line a command
  * ("THREAD KIND VERB ARGUMENT..."), each on a thread of that name, and says on its standard output what
  * came of it ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"), one line a command. It first says
- * "- ok client=ID". It ends at once, and leaves its locks to their ttl, when its input does.
+ * "- ok client=ID version=VERSION". It ends at once, and leaves its locks to their ttl, when its input does.
  *
- * <p>A kind of lock is a class that implements Kind, and one line in the constructor.
+ * <p>A kind is a line in the constructor, with a class that implements Kind where none does yet.
  */
 public final class Player {
     /** One command of one kind, on the thread that was named. Returns "KEY=VALUE...". */
@@ -32,7 +32,16 @@ public final class Player {
     private final Map<String, ExecutorService> threads = new HashMap<>();
 
     private Player(RedissonClient redisson) {
-        kinds.put("mutex", new Mutex(redisson));
+        kinds.put("mutex", Locks.of(redisson, redisson::getLock));
+        kinds.put("fair", Locks.of(redisson, redisson::getFairLock));
+        kinds.put("read", Locks.of(redisson, name -> redisson.getReadWriteLock(name).readLock()));
+        kinds.put("write", Locks.of(redisson, name -> redisson.getReadWriteLock(name).writeLock()));
+        kinds.put("fenced", Locks.of(redisson, redisson::getFencedLock));
+        kinds.put("spin", Locks.of(redisson, redisson::getSpinLock));
+        kinds.put("multi", Locks.of(redisson, names -> Locks.multi(redisson, names)));
+        kinds.put("semaphore", new Semaphores(redisson));
+        kinds.put("permits", new Permits(redisson));
+        kinds.put("latch", new Latches(redisson));
     }
 
     private static synchronized void say(String thread, String what) {
@@ -75,7 +84,8 @@ public final class Player {
         config.useSingleServer().setAddress(arguments[0]).setConnectionMinimumIdleSize(2)
                 .setConnectionPoolSize(16);
         RedissonClient redisson = Redisson.create(config);
-        say("-", "ok client=" + redisson.getId());
+        say("-", "ok client=" + redisson.getId() + " version="
+                + Redisson.class.getPackage().getImplementationVersion());
         new Player(redisson).play();
         Runtime.getRuntime().halt(0);
     }

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks with one owner, of whatever kind. */
+#include "interop/lock.h"
+
+#include <string.h>
+
+/* A writer's release tells Redisson to wake the threads that sleep at that moment; one that has looked, and does
+ * not sleep yet, misses it (beside itself, too). So long after its look it sleeps. */
+#define ASLEEP_MS 5
+/* What half of the hand-offs must not exceed. Fair waiters of ours look again after 1.5 s, message or not. */
+#define USUAL_US 100000
+
+void lock(struct side *side, const char *kind, const char *what, char *owner)
+{
+    const char *answer = side_do(side, "t", "%s lock %s", kind, what);
+
+    if (!owner)
+        return;
+    snprintf(owner, OWNER_ROOM, "%s", answer_text(answer, "owner"));
+    assert_int_equal(strncmp(owner, side->client, strlen(side->client)), 0);
+}
+
+void unlock(struct side *side, const char *kind, const char *what)
+{
+    side_do(side, "t", "%s unlock %s", kind, what);
+}
+
+bool can_take(struct side *side, const char *kind, const char *what)
+{
+    bool got = answer_number(side_do(side, "t", "%s try %s", kind, what), "got") == 1;
+
+    if (got)
+        unlock(side, kind, what);
+    return got;
+}
+
+void expect_held(struct side *side, const char *kind, const char *what, bool is)
+{
+    assert_int_equal(answer_number(side_do(side, "t", "%s held %s", kind, what), "held"), is);
+}
+
+void begin_wait(struct stage *stage, const char *kind, enum topic topic, const char *what,
+                const char *key)
+{
+    long long looks = stage->b->make == MAKE_JAVA || topic == TOPIC_NONE ? 2 : 1;
+    long long before = count_looks(&stage->server);
+
+    side_tell(stage->b, "w", "%s lock %s", kind, what);
+    AWAIT((topic == TOPIC_NONE || count_subscribers(stage, topic, key) >= 1) &&
+          count_looks(&stage->server) >= before + looks);
+    if (stage->b->make == MAKE_JAVA && topic == TOPIC_READ_WRITE)
+        nap_ms(ASLEEP_MS);
+}
+
+void end_wait(struct side *side, const char *kind, const char *what, char *owner)
+{
+    const char *answer = side_hear_well(side, "w");
+
+    if (owner)
+        snprintf(owner, OWNER_ROOM, "%s", answer_text(answer, "owner"));
+    side_do(side, "w", "%s unlock %s", kind, what);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Hand-offs
+ */
+
+long long took_us(long long from_ns, long long at_ns)
+{
+    if ((at_ns - from_ns) / 1000000 > WOKEN_MS)
+        fail_msg("a lost wake-up: it took %lld ms", (at_ns - from_ns) / 1000000);
+    return (at_ns - from_ns) / 1000;
+}
+
+static int compare(const void *a, const void *b)
+{
+    long long x = *(const long long *)a, y = *(const long long *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of sorted µs. */
+static double ms_of(const long long *took, int percent)
+{
+    int at = HANDOFFS * percent / 100;
+
+    return (double)took[at < HANDOFFS ? at : HANDOFFS - 1] / 1e3;
+}
+
+void print_figures(struct stage *stage, const char *what, long long *took)
+{
+    qsort(took, HANDOFFS, sizeof took[0], compare);
+    printf("%s, %s to %s: p50 %.2f ms, p99 %.2f ms, most %.2f ms, of %d\n", what,
+           side_name(stage->make_a), side_name(stage->make_b), ms_of(took, 50), ms_of(took, 99),
+           ms_of(took, 100), HANDOFFS);
+    if (took[HANDOFFS / 2] > USUAL_US)
+        fail_msg("waiters are not woken but look again after a while");
+}
+
+/* Lets go, and returns how long it took until the waiter had it, in µs. */
+static long long hand_off(struct stage *stage, const char *kind_a, const char *kind_b)
+{
+    const struct kind *kind = stage->kind;
+    long long from, at;
+
+    lock(stage->a, kind_a, kind->lock, NULL);
+    begin_wait(stage, kind_b, kind->topic, kind->lock, kind->key);
+    from = answer_number(side_do(stage->a, "t", "%s unlock %s", kind_a, kind->lock), "from");
+    at = answer_number(side_hear_well(stage->b, "w"), "at");
+    side_do(stage->b, "w", "%s unlock %s", kind_b, kind->lock);
+    return took_us(from, at);
+}
+
+void measure_handoffs(struct stage *stage, const char *kind_a, const char *kind_b)
+{
+    long long took[HANDOFFS];
+    char what[64];
+
+    for (int i = 0; i < WARM + HANDOFFS; i++)
+        took[i < WARM ? 0 : i - WARM] = hand_off(stage, kind_a, kind_b);
+    snprintf(what, sizeof what, strcmp(kind_a, kind_b) == 0 ? "%s" : "%s to %s", kind_a, kind_b);
+    print_figures(stage, what, took);
+}
+
+void play_handoff(struct stage *stage)
+{
+    stage_sides(stage, TTL_MS, TTL_MS);
+    measure_handoffs(stage, stage->kind->name, stage->kind->name);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A counter
+ */
+
+void check_storm(struct stage *stage, const char *counter)
+{
+    long long a, b, sum;
+
+    nap_ms(stage->storm_ms); /* they are at work; then they have the usual time to end */
+    a = answer_number(side_hear_well(stage->a, "t"), "done");
+    b = answer_number(side_hear_well(stage->b, "t"), "done");
+    printf("%s, %d ms: %s %lld, %s %lld\n", stage->kind->name, stage->storm_ms,
+           side_name(stage->make_a), a, side_name(stage->make_b), b);
+    assert_true(a > 0 && b > 0);
+    if (!counter)
+        return;
+    sum = atoll(raw_text(&stage->server, "GET %s", counter));
+    assert_int_equal(sum, a + b);
+}
+
+void play_storm(struct stage *stage)
+{
+    const struct kind *kind = stage->kind;
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    side_tell(stage->a, "t", "%s storm %s counter 4 %d", kind->name, kind->lock, stage->storm_ms);
+    side_tell(stage->b, "t", "%s storm %s counter 4 %d", kind->name, kind->lock, stage->storm_ms);
+    check_storm(stage, "counter");
+    assert_int_equal(raw_integer(&stage->server, "EXISTS %s", kind->key), 0);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Leases
+ */
+
+void kill_holder(struct stage *stage, const char *kind_a, const char *kind_b, const char *key)
+{
+    const struct kind *kind = stage->kind;
+    long long left, took;
+    int64_t from;
+
+    lock(stage->a, kind_a, kind->lock, NULL);
+    begin_wait(stage, kind_b, kind->topic, kind->lock, kind->key);
+    side_kill(stage->a);
+    from = now_ms();
+    left = raw_integer(&stage->server, "PTTL %s", key);
+    assert_true(left > 0);
+    end_wait(stage->b, kind_b, kind->lock, NULL);
+    took = now_ms() - from;
+    if (took < left - 5 || took > left + WOKEN_MS)
+        fail_msg("its lease had %lld ms left, and the waiter took %lld", left, took);
+}
+
+void play_killed(struct stage *stage)
+{
+    stage_sides(stage, TTL_SOON_MS, TTL_MS);
+    kill_holder(stage, stage->kind->name, stage->kind->name, stage->kind->key);
+}
+
+void watch_renewal(struct stage *stage, const char *kind_a, const char *kind_b, const char *key)
+{
+    const struct kind *kind = stage->kind;
+    long long last = TTL_SOON_MS, ttl;
+    int64_t until;
+    int rises = 0;
+
+    lock(stage->a, kind_a, kind->lock, NULL);
+    for (until = now_ms() + TTL_SOON_MS * 3 / 2; now_ms() < until; last = ttl) {
+        assert_false(can_take(stage->b, kind_b, kind->lock));
+        ttl = raw_integer(&stage->server, "PTTL %s", key);
+        rises += ttl > last + TTL_SOON_MS / 10;
+        nap_ms(20);
+    }
+    assert_true(rises >= 2);
+    expect_held(stage->a, kind_a, kind->lock, true);
+    unlock(stage->a, kind_a, kind->lock);
+    assert_true(can_take(stage->b, kind_b, kind->lock));
+}
+
+void play_renewed(struct stage *stage)
+{
+    stage_sides(stage, TTL_SOON_MS, TTL_MS);
+    watch_renewal(stage, stage->kind->name, stage->kind->name, stage->kind->key);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * By force
+ */
+
+/* `holdfast break`, for a side that is ours. */
+static int run_break(const struct parent *parent, void *arg)
+{
+    const struct stage *stage = arg;
+    char uri[64];
+
+    dup2(parent->out, STDOUT_FILENO);
+    execl(HF_TEST_COMMAND, "holdfast", "break", "--store",
+          server_uri(&stage->server, uri, sizeof uri), stage->kind->key, (char *)NULL);
+    return 127;
+}
+
+void play_forced(struct stage *stage)
+{
+    const struct kind *kind = stage->kind;
+    struct child child;
+    int64_t from;
+
+    stage_sides(stage, TTL_SOON_MS, TTL_MS);
+    lock(stage->a, kind->name, kind->lock, NULL);
+    begin_wait(stage, kind->name, kind->topic, kind->lock, kind->key);
+    from = now_ms();
+    if (stage->make_b == MAKE_JAVA) {
+        assert_int_equal(
+            answer_number(side_do(stage->b, "t", "%s force %s", kind->name, kind->lock), "done"),
+            1);
+    } else {
+        child_start(&child, run_break, stage);
+        assert_int_equal(child_join(&child), 0);
+    }
+    side_hear_well(stage->b, "w"); /* the waiter is let in */
+    AWAIT(answer_number(side_do(stage->a, "t", "%s held %s", kind->name, kind->lock), "held") == 0);
+    assert_true(now_ms() - from < WOKEN_MS);
+    assert_int_equal(
+        strncmp(side_ask(stage->a, "t", "%s unlock %s", kind->name, kind->lock), "error", 5), 0);
+    side_do(stage->b, "w", "%s unlock %s", kind->name, kind->lock); /* it took nothing away */
+}
