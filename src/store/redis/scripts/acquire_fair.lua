@@ -18,7 +18,7 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 end
 -- include token
 -- include queue
-local LIFE = 30000 -- ms that are added to a place that runs out while its owner lives
+local LIFE = 30000 -- ms by which a place that runs out is kept longer while its owner lives
 local OFTEN = 1500 -- ms after which who has a place tries again at the latest
 local me, wait = ARGV[1], tonumber(ARGV[4])
 local free = redis.call('EXISTS', LOCK) == 0
@@ -53,8 +53,9 @@ local function take_place()
     end
     -- Redisson's clients throw out whose time is over. They cannot know that we live: so it never is.
     if till - now < 2 * SILENCE then
-        shift(redis.call('LPOS', LIST, me), LIFE)
-        till = till + LIFE
+        local by = LIFE - math.min(0, till - now)
+        shift(redis.call('LPOS', LIST, me), by)
+        till = till + by
     end
     local keep = math.ceil(till - now) + LIFE
     if redis.call('PTTL', TRIED) < keep then

@@ -24,6 +24,9 @@ end
 local function leave(owner, wait)
     local place = redis.call('LPOS', LIST, owner)
     local till = redis.call('ZSCORE', TILL, owner)
+    if not place and not till then
+        return false
+    end
     redis.call('ZREM', TRIED, owner)
     redis.call('ZREM', TILL, owner)
     if place then
