@@ -417,6 +417,9 @@ static void the_living_stay(void **state)
                     30000); /* it counts on the one before */
     queued(&b, &one);
     assert_in_range(place_ms(direct_owner(&b, 2)), 37000, 39000);
+    raw_do(&server, "ZINCRBY " TILL " -400000 %s", direct_owner(&b, 2)); /* long over */
+    queued(&b, &one);
+    assert_in_range(place_ms(direct_owner(&b, 2)), 29000, 30000);
     raw_do(&server, "ZINCRBY " TILL " -50000 %s",
            direct_owner(&b, 2)); /* over, between two tries */
     released(&a, &holder);
