@@ -402,6 +402,7 @@ void hfi_call_wait(hf_client *client, struct hfi_call *call)
 {
     if (call->done)
         return;
+    hfi_uncork(client);
     hfi_no_cancel();
     call->parker = take_parker(client);
     call->waited = true;

@@ -229,7 +229,7 @@ static bool service(hf_client *client, int number, hfi_time now)
         return true;
     }
     if (!channel->socket || channel->connecting || channel->writing || channel->blocked ||
-        !wire_of(client)->has_output(client->store, (unsigned)number))
+        client->corked || !wire_of(client)->has_output(client->store, (unsigned)number))
         return false;
     if (is_stale(client, number, now)) {
         lose(client, number, now, "the server has closed the idle connection");

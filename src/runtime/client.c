@@ -83,6 +83,7 @@ int hfi_client_new(const struct hfi_driver *driver, const char *scheme, const ch
     if (!client)
         return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
     init_fds(client);
+    client->timer_ns = HF_TIME_NEVER;
     hfi_identity_init(&client->identity, config->program);
     client->trace = config->trace;
     client->close_timeout_ns = config->close_timeout_ns;
@@ -280,6 +281,7 @@ void hfi_client_close(hf_client *client)
 
     hfi_lock(client);
     client->closed = true;
+    client->corked = false;
     hfi_feed(client, hfi_now(), &(struct hfi_input){ .kind = HFI_INPUT_CLOSE });
     hfi_hand_on(client);
     await_quiet(client);

@@ -177,6 +177,9 @@ struct hf_client {
     pthread_cond_t worker_cond;
     hfi_time listen_ns; /* when it listens to the wake-up channel, if no caller does until then */
     hfi_time wakes_ns;  /* when the background thread wakes by itself, at the latest */
+    hfi_time timer_ns;  /* what its timer is set to */
+    bool brisk;         /* it rests for a moment only, since there are events to be taken */
+    bool corked;        /* and what event handlers send waits for the last of them, or for that moment's end */
 
     struct hfi_async *asyncs; /* in progress */
     struct hfi_async *events; /* done, not yet taken */
@@ -201,6 +204,8 @@ void hfi_feed(hf_client *client, hfi_time now, const struct hfi_input *input);
 /* A request of the host's own. */
 void hfi_submit(hf_client *client, hfi_time now, struct hfi_request *request, enum hfi_op op,
                 struct hfi_call *call);
+/* What waited to be sent together goes out. */
+void hfi_uncork(hf_client *client);
 /* When time must be looked at again. */
 hfi_time hfi_next_time(hf_client *client);
 /* A request that was executed by a store that blocks. */

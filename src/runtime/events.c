@@ -149,6 +149,10 @@ int hf_next(hf_client *client, struct hf_event *ret_event)
         else
             any = take_any_news(client, &event);
         unsignal(client);
+        if (client->events || client->released)
+            client->corked = client->brisk;
+        else
+            hfi_uncork(client);
         hfi_leave(client);
         if (!any)
             return 0;

@@ -192,6 +192,14 @@ void hfi_pump(hf_client *client, hfi_time now)
     hfi_thread_wake_by(client, hfi_next_time(client));
 }
 
+void hfi_uncork(hf_client *client)
+{
+    if (!client->corked)
+        return;
+    client->corked = false;
+    hfi_pump(client, hfi_now());
+}
+
 void hfi_feed(hf_client *client, hfi_time now, const struct hfi_input *input)
 {
     hfi_engine_step(&client->engine, now, input);

@@ -4,6 +4,10 @@
  * deadline of engine and store, by a timer that counts time asleep.
  *
  * `wakes_ns` is when it will wake by itself; 0 while it runs, or is about to: it will look by itself.
+ *
+ * While there are events that a program has not taken yet, it rests for a moment only. In that time what the
+ * program starts as it takes them, one after another, is not sent at once but together (`corked`): by the last
+ * hf_next(), by any call that waits, or when the moment is over.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +21,7 @@
 #include "runtime/clock.h"
 
 #define STACK_SIZE (256 * 1024)
+#define MOMENT_MS  1 /* what is corked waits for so long at most */
 
 void hfi_thread_kick(hf_client *client)
 {
@@ -38,6 +43,7 @@ void hfi_thread_wake_by(hf_client *client, hfi_time at)
 
 static void tick(hf_client *client, hfi_time now)
 {
+    client->corked = false;
     if (client->is_wire) {
         client->store->class_->wire->tick(client->store, now);
     } else if (now >= client->collect_by) {
@@ -80,6 +86,17 @@ static void set_timer(int fd, hfi_time at)
     timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* A timer that goes off too early costs one wake-up in vain; setting it anew each time costs more. */
+static void arm(hf_client *client)
+{
+    if (client->timer_ns <= client->wakes_ns && client->wakes_ns != HF_TIME_NEVER) {
+        client->wakes_ns = client->timer_ns;
+        return;
+    }
+    set_timer(client->timer_fd, client->wakes_ns);
+    client->timer_ns = client->wakes_ns;
+}
+
 static void drain(int fd)
 {
     uint64_t count;
@@ -112,15 +129,18 @@ static void rest(hf_client *client)
 {
     struct hfi_reading reading[HFI_LINK_MAX];
     struct pollfd fds[HFI_LINK_MAX + 2];
+    bool brisk;
 
     hfi_hand_on(client);
     take_channels(client, reading, fds);
     fds[HFI_LINK_MAX] = (struct pollfd){ .fd = client->thread_fd, .events = POLLIN };
     fds[HFI_LINK_MAX + 1] = (struct pollfd){ .fd = client->timer_fd, .events = POLLIN };
     client->wakes_ns = hfi_time_min(hfi_next_time(client), listening_time(client));
-    set_timer(client->timer_fd, client->wakes_ns);
+    arm(client);
+    client->brisk = client->is_wire && (client->events || client->released);
+    brisk = client->brisk;
     hfi_unlock(client);
-    while (poll(fds, HFI_LINK_MAX + 2, -1) < 0 && errno == EINTR)
+    while (poll(fds, HFI_LINK_MAX + 2, brisk ? MOMENT_MS : -1) < 0 && errno == EINTR)
         ;
     drain(client->thread_fd);
     for (int number = 0; number < HFI_LINK_MAX; number++) {
@@ -129,6 +149,9 @@ static void rest(hf_client *client)
     }
     hfi_lock(client);
     client->wakes_ns = 0;
+    client->brisk = false;
+    if (fds[HFI_LINK_MAX + 1].revents)
+        client->timer_ns = HF_TIME_NEVER;
     leave_channels(client, reading);
 }
 

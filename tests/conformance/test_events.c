@@ -56,6 +56,38 @@ static void events_before_the_descriptor(void **state)
     hf_close(a);
 }
 
+/* A program that takes one event and leaves the others keeps nobody waiting with what it has started. */
+static void events_left_untaken(void **state)
+{
+    hf_client *a = client_open(), *b = client_open();
+    struct hf_event event[2] = { { .size = sizeof event[0] }, { .size = sizeof event[0] } };
+    struct pollfd p = { .events = POLLIN };
+    int one, two;
+
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        hf_hold *hold;
+
+        assert_int_equal(hf_acquire_start(a, "one", LONG, &one), HF_OK);
+        assert_int_equal(hf_acquire_start(a, "two", LONG, &two), HF_OK);
+        AWAIT(try_once(b, "one") == HF_ERR_BUSY && try_once(b, "two") == HF_ERR_BUSY);
+        p.fd = hf_fd(a);
+        assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+        assert_int_equal(hf_next(a, &event[0]), 1);
+        assert_int_equal(hf_release_start(event[0].hold, &one), HF_OK);
+        hold = take(b, event[0].cookie == &one ? "one" : "two",
+                    HF_ACQUIRE(.wait_ms = PATIENCE_MS)); /* though the other event is there */
+        give(hold);
+        AWAIT(hf_next(a, &event[1]) == 1 && event[1].type == HF_EVENT_ACQUIRED);
+        assert_int_equal(hf_release_start(event[1].hold, &two), HF_OK);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(next_event(a).type, HF_EVENT_RELEASED);
+        no_event(a);
+    }
+    hf_close(a);
+    hf_close(b);
+}
+
 static void failing(void **state)
 {
     hf_client *a = client_open(), *b = client_open();
@@ -338,6 +370,7 @@ static void event_sizes(void **state)
 static const struct CMUnitTest TESTS[] = {
     TEST(acquired_and_released),
     TEST(events_before_the_descriptor),
+    TEST(events_left_untaken),
     TEST(failing),
     TEST(first_requests),
     TEST(fresh_owners),

@@ -170,6 +170,7 @@ static void permit_id(struct hfi_resp *resp, const char *owner)
     static const char HEX[] = "0123456789abcdef";
     char id[HFI_PERMIT_ID], client[HFI_PERMIT_ID_CLIENT + 1];
     const char *colon = strchr(owner, ':');
+    size_t len;
 
     if (!colon && strlen(owner) == 2 * HFI_PERMIT_ID && strspn(owner, HEX) == 2 * HFI_PERMIT_ID) {
         for (size_t i = 0; i < HFI_PERMIT_ID; i++)
@@ -178,7 +179,9 @@ static void permit_id(struct hfi_resp *resp, const char *owner)
         hfi_resp_bytes(resp, id, HFI_PERMIT_ID);
         return;
     }
-    snprintf(client, sizeof client, "%s", owner);
+    len = strnlen(owner, HFI_PERMIT_ID_CLIENT);
+    memcpy(client, owner, len);
+    client[len] = '\0';
     if (!colon || strspn(client, "0123456789abcdef-") != HFI_PERMIT_ID_CLIENT) {
         hfi_resp_text(resp, "");
         return;
