@@ -226,6 +226,7 @@ static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gat
 {
     struct hfi_waiter *borrower = hold->lender ? hold->waiter : NULL;
 
+    hold->doubtful = true;
     /* There may be a ticket: it is to be given up at the end. Releasing gives up a fair one. */
     if (gate->kind != HFI_KIND_FAIR && hold->lease.queue && hfi_gate_make_wait(gate) == HF_OK)
         hfi_gate_ticket(gate->wait, hold->lease.owner, hold->lease.wait_ms);

@@ -83,7 +83,7 @@ struct hfi_hold {
     bool got;         /* is in the gate's list */
     bool lent;        /* WRITE: a read hold uses its owner id */
     bool renewing;    /* in a batch of the watchdog */
-    bool doubtful;    /* a renewal was not answered */
+    bool doubtful;    /* a try or renewal was not answered */
     bool repeated;    /* a release went out before and its outcome is unknown */
     bool store_knows; /* RELEASING: the store may still have it */
 };

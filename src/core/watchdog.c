@@ -233,7 +233,6 @@ static void failed(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hol
 {
     hfi_time most = hfi_time_max(hfi_hold_ttl(hold) / HFI_RENEW_RETRY_PART, HFI_RENEW_RETRY_MIN);
 
-    hold->doubtful = true;
     if (hold->renew_ns == HF_TIME_NEVER)
         return; /* it was only a look */
     at_risk(engine, hold);
@@ -248,6 +247,7 @@ static void item_answered(struct hfi_engine *engine, hfi_time now,
 
     assert(hold->pins > 0);
     hold->pins--;
+    hold->doubtful |= renewal->request.outcome != HFI_DONE;
     if (!renewal->request.host)
         hold->renewing = false;
     if (state != HFI_HOLD_HELD && state != HFI_HOLD_AT_RISK) {

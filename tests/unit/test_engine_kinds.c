@@ -354,10 +354,18 @@ static void a_fair_owner_keeps_its_number(void **state)
     release(&s, 'A');
     unknown(&s, "release L#1");
     released(&s, "release L#1", 0);
+    acquire(&s, 'A', "L", FAIR());
+    unknown(&s, "try L#2");
+    released(&s, "release L#2", 0);
+    granted(&s, "try L#3", 9, 1);
+    restored(&s);
+    unknown(&s, "renew L#3");
+    release(&s, 'A');
+    released(&s, "release L#3", 0);
     hush(&s);
     acquire(&s, 'A', "L", FAIR());
-    expect(&s, "L#2 IDLE -> TRYING\n"
-               "try L#2 30000\n");
+    expect(&s, "L#4 IDLE -> TRYING\n"
+               "try L#4 30000\n");
 }
 
 static void a_fair_owner_enters_again(void **state)

@@ -67,20 +67,21 @@ static void and_it_did_happen(void **state)
     print("all kinds", s);
     for (int kind = 0; kind < HFI_KIND_LATCH; kind++)
         print_message("  kind %d: %llu\n", kind, (unsigned long long)s->of_kind[kind]);
-    print_message(
-        "  shared %llu borrowed %llu upgrades %llu reentries %llu undone %llu opened %llu "
-        "deleted %llu\n",
-        (unsigned long long)s->shared, (unsigned long long)s->borrowed,
-        (unsigned long long)s->upgrades, (unsigned long long)s->reentries,
-        (unsigned long long)s->undone, (unsigned long long)s->opened,
-        (unsigned long long)s->deleted);
+    print_message("  shared %llu borrowed %llu reused %llu upgrades %llu reentries %llu undone "
+                  "%llu opened %llu "
+                  "deleted %llu\n",
+                  (unsigned long long)s->shared, (unsigned long long)s->borrowed,
+                  (unsigned long long)s->reused, (unsigned long long)s->upgrades,
+                  (unsigned long long)s->reentries, (unsigned long long)s->undone,
+                  (unsigned long long)s->opened, (unsigned long long)s->deleted);
     if (unit_seeds(SEEDS) < SEEDS)
         return;
     saw(&statistics);
     saw(s);
     for (int kind = 0; kind < HFI_KIND_LATCH; kind++)
         assert_true(s->of_kind[kind] > 100);
-    assert_true(s->shared > 100 && s->borrowed > 100 && s->upgrades > 100 && s->reentries > 100);
+    assert_true(s->shared > 100 && s->borrowed > 100 && s->reused > 20 && s->upgrades > 100 &&
+                s->reentries > 100);
     assert_true(s->undone > 100 && s->opened > 100 && s->deleted > 100);
 }
 

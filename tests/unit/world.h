@@ -139,6 +139,7 @@ struct record {
     uint8_t told_lost;    /* how often */
     bool ended;           /* a release was sent, or its outcome is unknown */
     bool answered;        /* and that was answered */
+    bool doubt;           /* some request of it was not */
 };
 
 /* What a semaphore has given to an owner id. */
@@ -204,7 +205,7 @@ struct statistics {
     uint64_t acquired, reentered, passed, busy, unsure, refused, lost, at_risk, unknown, ghosts,
         verified, no_memory;
     uint64_t of_kind[HFI_KIND_COUNT]; /* acquired */
-    uint64_t shared, borrowed, upgrades, reentries, undone, opened, deleted;
+    uint64_t shared, borrowed, reused, upgrades, reentries, undone, opened, deleted;
 };
 
 /* What kind of world, drawn once a seed. */

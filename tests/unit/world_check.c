@@ -57,6 +57,14 @@ static void check_borrowed(struct world *world, struct process *process,
     world->statistics->borrowed++;
 }
 
+/* A fair owner may ask again under its number, if all that it had asked before was answered. */
+static void check_reused(struct world *world, struct record *record)
+{
+    MUST(world, record->answered && !record->doubt);
+    *record = (struct record){ 0 };
+    world->statistics->reused++;
+}
+
 /* Rule 5: an acquire keeps its owner id until a try goes unanswered; an id that was ended is never used. */
 static void check_try(struct world *world, struct process *process, const struct hfi_hold *hold)
 {
@@ -67,6 +75,8 @@ static void check_try(struct world *world, struct process *process, const struct
     MUST(world, owner < OWNERS && owner > 0);
     if (hold->lender)
         check_borrowed(world, process, hold);
+    if (hold->lease.kind == HFI_KIND_FAIR && record->ended)
+        check_reused(world, record);
     MUST(world, !record->ended);
     MUST(world, !process->engine.closing);
     if (!hold->waiter)

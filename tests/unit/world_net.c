@@ -135,6 +135,19 @@ struct listener *net_listener(const struct process *process, const struct hfi_wa
  * The end of a request
  */
 
+static void note_doubt(struct process *process, const struct parcel *parcel)
+{
+    const struct deed *deed = &parcel->deed;
+
+    if (deed->op == HFI_OP_TRY || deed->op == HFI_OP_RELEASE)
+        record_of(process, (enum hfi_kind)deed->kind, deed->owner)->doubt = true;
+    for (size_t i = 0; deed->op == HFI_OP_RENEW && i < deed->count; i++) {
+        const struct hfi_lease *lease = hfi_request_renewal(parcel->request)->items[i].lease;
+
+        record_of(process, (enum hfi_kind)lease->kind, lease->owner)->doubt = true;
+    }
+}
+
 static void note_outcome(struct world *world, struct process *process, const struct parcel *parcel,
                          enum hfi_outcome outcome, int error)
 {
@@ -142,6 +155,8 @@ static void note_outcome(struct world *world, struct process *process, const str
 
     if (deed->op == HFI_OP_TRY && outcome == HFI_UNKNOWN)
         process->unsure_ns[deed->name] = world->now;
+    if (outcome == HFI_UNKNOWN)
+        note_doubt(process, parcel);
     if (deed->op == HFI_OP_TRY && outcome == HFI_UNKNOWN && deed->kind != HFI_KIND_LATCH)
         record_of(process, (enum hfi_kind)deed->kind, deed->owner)->ended = true;
     if (deed->op == HFI_OP_TRY && outcome == HFI_NOT_DONE) {
