@@ -382,6 +382,28 @@ bool wait_granted(struct client *client, const char *name, uint64_t owner, uint3
     return granted;
 }
 
+bool wait_kind(struct client *client, int kind, const char *name, uint64_t owner, uint32_t permits,
+               int timeout_ms)
+{
+    hfi_time until = clock_now() + (hfi_time)timeout_ms * HFI_MSEC;
+    bool granted = false, watched = false;
+
+    while (!granted && clock_now() < until) {
+        struct hfi_lease lease = take_some(client, kind, name, owner, permits);
+        hfi_time sleep = hfi_time_min(lease.hint_ns, hfi_time_until(clock_now(), until));
+
+        granted = lease.verdict == HFI_GRANTED;
+        if (!granted && watched)
+            wait_woken(client, (int)(sleep / HFI_MSEC) + 1);
+        else if (!granted)
+            watch_line(client, kind, name, owner);
+        watched |= !granted;
+    }
+    if (watched)
+        do_unwatch(client);
+    return granted;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Remote clients
  */

@@ -80,6 +80,10 @@ bool wait_restored(struct client *client, int timeout_ms);
 bool wait_granted(struct client *client, const char *name, uint64_t owner, uint32_t ttl_ms,
                   int timeout_ms);
 
+/* The same for any kind, without looking by itself: only when it is woken, or the hint says so. */
+bool wait_kind(struct client *client, int kind, const char *name, uint64_t owner, uint32_t permits,
+               int timeout_ms);
+
 /* A client in another process, which does what it is told. */
 struct remote {
     pid_t pid;

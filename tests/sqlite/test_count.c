@@ -164,6 +164,54 @@ static void places_of_one_client(void **state)
     client_close(&b);
 }
 
+/* Who wants more than there are in all does not keep the others waiting. */
+static void more_than_there_are(void **state)
+{
+    struct client a, b, c;
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    client_open(&c);
+    step_ok(&a, HFI_PERMITS_SET, "name", 2);
+    assert_int_equal(verdict(&b, HFI_KIND_PERMITS, 1, 5), HFI_BUSY);
+    assert_int_equal(verdict(&a, HFI_KIND_PERMITS, 1, 2), HFI_GRANTED);
+    assert_int_equal(verdict(&c, HFI_KIND_PERMITS, 1, 1), HFI_BUSY);
+    watch_line(&c, HFI_KIND_PERMITS, "name", 1);
+    give(&a, HFI_KIND_PERMITS, "name", 1);
+    assert_true(wait_woken(&c, LONG_WAIT_MS));
+    assert_int_equal(verdict(&c, HFI_KIND_PERMITS, 1, 1), HFI_GRANTED);
+    step_ok(&a, HFI_PERMITS_RESIZE, "name", 5); /* from now on it is the first */
+    assert_int_equal(verdict(&a, HFI_KIND_PERMITS, 2, 1), HFI_BUSY);
+    give(&c, HFI_KIND_PERMITS, "name", 1);
+    assert_int_equal(verdict(&b, HFI_KIND_PERMITS, 1, 5), HFI_GRANTED);
+    client_close(&a);
+    client_close(&b);
+    client_close(&c);
+}
+
+/* A place is given up whose owner the store does not know any more: none is left to block the line. */
+static void leaving_as_somebody_else(void **state)
+{
+    struct client a, b;
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    step_ok(&a, HFI_SEMAPHORE_SET, "name", 1);
+    assert_int_equal(verdict(&a, HFI_KIND_SEMAPHORE, 1, 3), HFI_BUSY);
+    assert_int_equal(verdict(&a, HFI_KIND_SEMAPHORE, 2, 2), HFI_BUSY);
+    watch_line(&a, HFI_KIND_SEMAPHORE, "name", 2);
+    assert_int_equal(verdict(&b, HFI_KIND_SEMAPHORE, 1, 1), HFI_BUSY);
+    watch_line(&b, HFI_KIND_SEMAPHORE, "name", 1);
+    leave_line(&a, HFI_KIND_SEMAPHORE, "name", 99);
+    assert_true(wait_woken(&a, LONG_WAIT_MS)); /* whoever waits on has to try again */
+    assert_true(wait_woken(&b, LONG_WAIT_MS));
+    assert_int_equal(verdict(&b, HFI_KIND_SEMAPHORE, 1, 1), HFI_GRANTED);
+    client_close(&a);
+    client_close(&b);
+}
+
 /* Called, and then the number was made smaller: the place is kept. */
 static void called_too_early(void **state)
 {
@@ -173,16 +221,17 @@ static void called_too_early(void **state)
     client_open(&a);
     client_open(&b);
     client_open(&c);
-    step_ok(&a, HFI_PERMITS_SET, "name", 1);
+    step_ok(&a, HFI_PERMITS_SET, "name", 3);
+    assert_int_equal(verdict(&a, HFI_KIND_PERMITS, 1, 2), HFI_GRANTED);
     assert_int_equal(verdict(&b, HFI_KIND_PERMITS, 1, 2), HFI_BUSY);
     assert_int_equal(verdict(&c, HFI_KIND_PERMITS, 1, 1), HFI_BUSY);
     step_ok(&a, HFI_PERMITS_ADD, "name", 1);
     assert_int_equal(sql_number("SELECT count(*) FROM waiter WHERE called_ns > 0"), 1);
-    step_ok(&a, HFI_PERMITS_RESIZE, "name", 1);
+    step_ok(&a, HFI_PERMITS_ADD, "name", -1);
     assert_int_equal(verdict(&b, HFI_KIND_PERMITS, 1, 2), HFI_BUSY);
     nap_ms((long)(HFI_SQLITE_GRACE / HFI_MSEC) + 50);
     assert_int_equal(verdict(&c, HFI_KIND_PERMITS, 1, 1), HFI_BUSY);
-    step_ok(&a, HFI_PERMITS_RESIZE, "name", 2);
+    step_ok(&a, HFI_PERMITS_ADD, "name", 1);
     assert_int_equal(verdict(&b, HFI_KIND_PERMITS, 1, 2), HFI_GRANTED);
     client_close(&a);
     client_close(&b);
@@ -488,11 +537,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(permits_as_leases),    T(families),         T(order_of_permits),
-        T(places_of_one_client), T(called_too_early), T(holders_die),
-        T(permits_expire),       T(permits_deleted),  T(semaphore_tries),
-        T(semaphore_and_death),  T(conserved),        T(semaphore_steps_wake),
-        T(latch_opens),          T(latch_is_deleted), T(down_before_watch),
+        T(permits_as_leases),   T(families),
+        T(order_of_permits),    T(places_of_one_client),
+        T(called_too_early),    T(holders_die),
+        T(permits_expire),      T(permits_deleted),
+        T(semaphore_tries),     T(semaphore_and_death),
+        T(conserved),           T(semaphore_steps_wake),
+        T(latch_opens),         T(latch_is_deleted),
+        T(down_before_watch),   T(more_than_there_are),
+        T(leaving_as_somebody_else),
 #undef T
     };
 

@@ -285,6 +285,188 @@ static void announcements(void **state)
     client_close(&b);
 }
 
+static void owner_id(const struct client *client, int owner, char *text)
+{
+    snprintf(text, 64, "%s:%d", client->identity.id, owner);
+}
+
+static void shown(const struct hf_list *list, size_t i, const char *name, const char *kind,
+                  const char *state, int64_t holders, int64_t available, int64_t waiters)
+{
+    struct hf_lock lock;
+
+    get(list, i, &lock);
+    assert_string_equal(lock.name, name);
+    assert_string_equal(lock.kind, kind);
+    assert_string_equal(lock.state, state);
+    assert_int_equal(lock.holders, holders);
+    assert_int_equal(lock.available, available);
+    assert_int_equal(lock.waiters, waiters);
+}
+
+/* Every kind under its name; what is under one name is shown as so many locks. */
+static void kinds(void **state)
+{
+    static const char *const names[] = { "mutex", "mutex", "mutex", "fair", "write", "read" };
+    struct hf_list *list = hfi_list_new();
+    struct client a, b;
+    char name[32];
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    for (int kind = HFI_KIND_MUTEX; kind <= HFI_KIND_READ; kind++) {
+        snprintf(name, sizeof name, "a%d", kind);
+        take(&a, kind, name, 1);
+    }
+    take(&b, HFI_KIND_WRITE, "a5", 1); /* waits */
+    take(&a, HFI_KIND_READ, "a4", 1);  /* the writer's own */
+    step_ok(&a, HFI_PERMITS_SET, "b", 5);
+    take_some(&a, HFI_KIND_PERMITS, "b", 1, 2);
+    take_some(&b, HFI_KIND_PERMITS, "b", 1, 1);
+    step_ok(&a, HFI_SEMAPHORE_SET, "b", 7);
+    step_ok(&a, HFI_LATCH_SET, "b", 9);
+    take(&b, HFI_KIND_LATCH, "b", 1);
+    step_ok(&a, HFI_LATCH_SET, "gone", 1);
+    step_ok(&a, HFI_LATCH_DELETE, "gone", 0);
+    step_ok(&a, HFI_STAMP_SET, "stamp", 60000);
+    take_some(&b, HFI_KIND_SEMAPHORE, "c", 2, 1); /* waits for one that is not there */
+    assert_int_equal(query(&b, HFI_OP_LIST, NULL, NULL, list), HF_OK);
+    assert_int_equal(hf_list_count(list), 10);
+    for (size_t i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "a%d", (int)i);
+        shown(list, i, name, names[i], "held", 1, -1, i == 5);
+    }
+    shown(list, 6, "b", "permits", "held", 2, 2, 0);
+    shown(list, 7, "b", "semaphore", "free", 0, 7, 0);
+    shown(list, 8, "b", "latch", "free", 0, 9, 1);
+    shown(list, 9, "c", "semaphore", "free", 0, -1, 1);
+    hf_list_free(list);
+    client_close(&a);
+    client_close(&b);
+}
+
+/* Holders in the order of their coming, waiters of all kinds in the order of the line. */
+static void inspect_shows_all(void **state)
+{
+    static const int waiting[] = { HFI_KIND_MUTEX, HFI_KIND_READ, HFI_KIND_FAIR, HFI_KIND_FAIR };
+    struct hf_list *list = hfi_list_new();
+    struct hf_holder person = { .size = sizeof person };
+    struct client reader[3], waiter;
+    char owner[64];
+
+    (void)state;
+    client_open(&waiter);
+    for (int i = 2; i >= 0; i--) {
+        client_open(&reader[i]);
+        take(&reader[i], HFI_KIND_READ, "lock", 7);
+    }
+    for (uint64_t i = 0; i < 4; i++)
+        take(&waiter, waiting[i], "lock", i + 1);
+    assert_int_equal(query(&waiter, HFI_OP_INSPECT, "lock", NULL, list), HF_OK);
+    shown(list, 0, "lock", "read", "held", 3, -1, 4);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(hf_list_holder(list, 0, i, &person), HF_OK);
+        owner_id(&reader[2 - i], 7, owner);
+        assert_string_equal(person.owner, owner);
+        assert_int_equal(person.token, 0);
+        assert_int_equal(person.count, 1);
+    }
+    assert_int_equal(hf_list_holder(list, 0, 3, &person), HF_ERR_INVALID);
+    hf_list_free(list);
+    step_ok(&waiter, HFI_PERMITS_SET, "p", 9);
+    take_some(&reader[0], HFI_KIND_PERMITS, "p", 1, 4);
+    list = hfi_list_new();
+    assert_int_equal(query(&waiter, HFI_OP_INSPECT, "p", NULL, list), HF_OK);
+    assert_int_equal(hf_list_holder(list, 0, 0, &person), HF_OK);
+    assert_int_equal(person.count, 4); /* permits */
+    hf_list_free(list);
+    for (int i = 0; i < 3; i++)
+        client_close(&reader[i]);
+    client_close(&waiter);
+}
+
+/* One of many is taken away; who writes and reads loses both. */
+static void break_one_of_many(void **state)
+{
+    struct client a, b, writer;
+    char owner[64];
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    client_open(&writer);
+    take(&a, HFI_KIND_READ, "lock", 1);
+    take(&a, HFI_KIND_READ, "lock", 2);
+    take(&b, HFI_KIND_READ, "lock", 1);
+    take(&writer, HFI_KIND_WRITE, "lock", 1);
+    watch_line(&writer, HFI_KIND_WRITE, "lock", 1);
+    owner_id(&a, 3, owner);
+    assert_int_equal(query(&b, HFI_OP_BREAK, "lock", owner, NULL), HF_ERR_CHANGED);
+    owner_id(&a, 2, owner);
+    assert_int_equal(query(&b, HFI_OP_BREAK, "lock", owner, NULL), HF_OK);
+    assert_true(keep(&a, HFI_KIND_READ, "lock", 1, 30000));
+    assert_false(keep(&a, HFI_KIND_READ, "lock", 2, 30000));
+    give(&b, HFI_KIND_READ, "lock", 1);
+    assert_false(wait_woken(&writer, 20));
+    owner_id(&a, 1, owner);
+    assert_int_equal(query(&b, HFI_OP_BREAK, "lock", owner, NULL), HF_OK);
+    assert_true(wait_woken(&writer, LONG_WAIT_MS));
+    assert_int_equal(take(&writer, HFI_KIND_WRITE, "lock", 1).verdict, HFI_GRANTED);
+    assert_int_equal(take(&writer, HFI_KIND_READ, "lock", 1).verdict, HFI_GRANTED);
+    owner_id(&writer, 1, owner);
+    assert_int_equal(query(&b, HFI_OP_BREAK, "lock", owner, NULL), HF_OK);
+    assert_false(keep(&writer, HFI_KIND_READ, "lock", 1, 30000));
+    assert_false(keep(&writer, HFI_KIND_WRITE, "lock", 1, 30000));
+    step_ok(&a, HFI_PERMITS_SET, "lock", 1);
+    take_some(&writer, HFI_KIND_PERMITS, "lock", 1, 1);
+    assert_int_equal(query(&b, HFI_OP_BREAK, "lock", owner, NULL), HF_OK);
+    assert_int_equal(step_ok(&a, HFI_PERMITS_COUNT, "lock", 0).number, 1);
+    client_close(&a);
+    client_close(&b);
+    client_close(&writer);
+}
+
+/* How many wait in each place; of a reader what is announced is the oldest hold's. */
+static void announcements_of_kinds(void **state)
+{
+    struct hfi_announcement_item item = {
+        .name = "lock", .name_len = 4, .kind = HFI_KIND_READ, .held = true, .owner = 1, .holds = 2
+    };
+    struct hf_list *list = hfi_list_new();
+    struct hf_holder person = { .size = sizeof person };
+    struct client a, b;
+
+    (void)state;
+    client_open(&a);
+    client_open(&b);
+    take(&a, HFI_KIND_READ, "lock", 1);
+    take(&a, HFI_KIND_READ, "lock", 2);
+    item.held_since_ns = clock_now() - 5 * HFI_SEC;
+    snprintf(item.label, sizeof item.label, "why");
+    announce(&a, &item);
+    take_some(&b, HFI_KIND_PERMITS, "lock", 1, 2);
+    take_some(&b, HFI_KIND_PERMITS, "lock", 2, 3);
+    item.kind = HFI_KIND_PERMITS;
+    item.held = false;
+    item.permits = 3;
+    item.waiters = 6;
+    announce(&b, &item);
+    assert_int_equal(query(&b, HFI_OP_INSPECT, "lock", NULL, list), HF_OK);
+    assert_int_equal(hf_list_holder(list, 0, 0, &person), HF_OK);
+    assert_string_equal(person.label, "why");
+    assert_true(person.age_ms >= 5000);
+    assert_int_equal(hf_list_holder(list, 0, 1, &person), HF_OK);
+    assert_string_equal(person.label, "");
+    assert_int_equal(hf_list_waiter(list, 1, 0, &person), HF_OK);
+    assert_int_equal(person.count, 1);
+    assert_int_equal(hf_list_waiter(list, 1, 1, &person), HF_OK);
+    assert_int_equal(person.count, 6);
+    hf_list_free(list);
+    client_close(&a);
+    client_close(&b);
+}
+
 /* Many clients, many locks: found by name, each once. */
 static void many(void **state)
 {
@@ -323,6 +505,8 @@ int main(void)
         T(the_dead_are_not_shown), T(inspect_shows_the_line),
         T(break_takes_away),       T(break_of_a_dead_holder),
         T(announcements),          T(many),
+        T(kinds),                  T(inspect_shows_all),
+        T(break_one_of_many),      T(announcements_of_kinds),
 #undef T
     };
 

@@ -24,6 +24,7 @@ struct shared {
     atomic_int overlaps;
     _Atomic uint64_t token;
     atomic_long rounds;
+    atomic_int readers, permits, taken, most_readers, most_permits;
 };
 
 static struct shared *shared;
@@ -199,6 +200,149 @@ static void killed_among_many(void **state)
     nothing_is_left();
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * All kinds on one name
+ */
+
+#define MIXED  12
+#define ROUNDS 40
+#define UNITS  4 /* permits that there are, and what the semaphore has */
+
+static void note_most(atomic_int *most, int now)
+{
+    int seen = atomic_load(most);
+
+    while (now > seen && !atomic_compare_exchange_weak(most, &seen, now))
+        ;
+}
+
+/* What a holder of some kind does: looks whether somebody is here who must not be. */
+static void work_beside(int kind, int units, unsigned pause_us)
+{
+    int count;
+
+    if (kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE) {
+        atomic_int *taken = kind == HFI_KIND_PERMITS ? &shared->permits : &shared->taken;
+
+        count = atomic_fetch_add(taken, units) + units;
+        atomic_fetch_add(&shared->overlaps, count > UNITS);
+        note_most(&shared->most_permits, count);
+        usleep(pause_us);
+        atomic_fetch_sub(taken, units);
+    } else if (kind == HFI_KIND_READ) {
+        count = atomic_fetch_add(&shared->readers, 1) + 1;
+        note_most(&shared->most_readers, count);
+        usleep(pause_us);
+        atomic_fetch_add(&shared->overlaps, atomic_load(&shared->inside) != 0);
+        atomic_fetch_sub(&shared->readers, 1);
+    } else {
+        atomic_fetch_add(&shared->overlaps, atomic_fetch_add(&shared->inside, 1) != 0);
+        usleep(pause_us);
+        atomic_fetch_add(&shared->overlaps, atomic_load(&shared->readers) != 0);
+        atomic_fetch_sub(&shared->inside, 1);
+    }
+    atomic_fetch_add(&shared->rounds, 1);
+}
+
+static void give_back(struct client *client, int kind, uint64_t owner, int units)
+{
+    if (kind == HFI_KIND_SEMAPHORE && owner % 2)
+        step_ok(client, HFI_SEMAPHORE_RELEASE, "lock", units);
+    else if (give(client, kind, "lock", owner).verdict != HFI_RELEASED)
+        _exit(3);
+}
+
+static void mix(struct client *client, int number)
+{
+    static const int kinds[] = { HFI_KIND_READ, HFI_KIND_READ,    HFI_KIND_WRITE,
+                                 HFI_KIND_FAIR, HFI_KIND_PERMITS, HFI_KIND_SEMAPHORE };
+    struct hfi_random random;
+
+    hfi_random_init(&random, (uint64_t)number);
+    for (uint64_t owner = 1; owner <= ROUNDS; owner++) {
+        int kind = kinds[hfi_random_below(&random, sizeof kinds / sizeof *kinds)];
+        int units = (int)hfi_random_below(&random, UNITS) + 1;
+
+        if (!wait_kind(client, kind, "lock", owner, (uint32_t)units, 100000))
+            _exit(2);
+        work_beside(kind, units, (unsigned)hfi_random_below(&random, 1000));
+        give_back(client, kind, owner, units);
+    }
+}
+
+/* Nobody meets whom it must not meet, and nobody waits for ever though nobody looks by itself. */
+static void kinds_mixed(void **state)
+{
+    struct client client;
+    pid_t pids[MIXED];
+
+    (void)state;
+    share();
+    client_open(&client);
+    step_ok(&client, HFI_PERMITS_SET, "lock", UNITS);
+    step_ok(&client, HFI_SEMAPHORE_SET, "lock", UNITS);
+    start(pids, MIXED, mix);
+    join(pids, MIXED);
+    assert_int_equal(atomic_load(&shared->overlaps), 0);
+    assert_int_equal(atomic_load(&shared->rounds), MIXED * ROUNDS);
+    assert_true(atomic_load(&shared->most_readers) > 1 && atomic_load(&shared->most_permits) > 1);
+    assert_int_equal(step_ok(&client, HFI_SEMAPHORE_AVAILABLE, "lock", 0).number, UNITS);
+    assert_int_equal(step_ok(&client, HFI_PERMITS_COUNT, "lock", 0).number, UNITS);
+    client_close(&client);
+    nothing_is_left();
+}
+
+static const int DEADLY[] = { HFI_KIND_READ, HFI_KIND_READ, HFI_KIND_WRITE, HFI_KIND_PERMITS };
+
+static void mix_for_ever(struct client *client, int number)
+{
+    struct hfi_random random;
+
+    hfi_random_init(&random, (uint64_t)number + (uint64_t)getpid());
+    for (uint64_t owner = 1;; owner++) {
+        int kind = DEADLY[hfi_random_below(&random, sizeof DEADLY / sizeof *DEADLY)];
+        int units = (int)hfi_random_below(&random, UNITS) + 1;
+
+        if (!wait_kind(client, kind, "lock", owner, (uint32_t)units, 100000))
+            _exit(2);
+        usleep((unsigned)hfi_random_below(&random, 500));
+        give(client, kind, "lock", owner);
+    }
+}
+
+/* However they are killed, the others go on, woken by that. */
+static void killed_among_kinds(void **state)
+{
+    struct hfi_random random;
+    struct client client;
+    pid_t pids[6];
+
+    (void)state;
+    client_open(&client);
+    step_ok(&client, HFI_PERMITS_SET, "lock", UNITS);
+    start(pids, 6, mix_for_ever);
+    hfi_random_init(&random, 11);
+    for (int i = 0; i < 80; i++) {
+        int victim = (int)hfi_random_below(&random, 6);
+        int kind = DEADLY[i % (int)(sizeof DEADLY / sizeof *DEADLY)];
+        uint64_t owner = (uint64_t)i + 1;
+
+        usleep((unsigned)hfi_random_below(&random, 5000));
+        kill(pids[victim], SIGKILL);
+        waitpid(pids[victim], NULL, 0);
+        start(&pids[victim], 1, mix_for_ever);
+        assert_true(wait_kind(&client, kind, "lock", owner, UNITS, LONG_WAIT_MS));
+        assert_int_equal(give(&client, kind, "lock", owner).verdict, HFI_RELEASED);
+    }
+    for (int i = 0; i < 6; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    assert_true(wait_kind(&client, HFI_KIND_WRITE, "lock", 1000, 0, LONG_WAIT_MS));
+    assert_true(wait_kind(&client, HFI_KIND_PERMITS, "lock", 1001, UNITS, LONG_WAIT_MS));
+    client_close(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +350,8 @@ int main(void)
         T(many_try),
         T(many_wait),
         T(killed_among_many),
+        T(kinds_mixed),
+        T(killed_among_kinds),
 #undef T
     };
 

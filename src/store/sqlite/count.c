@@ -77,6 +77,7 @@ static int permits_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sql
     int64_t total;
     int found = 0, error = number_of(s, now, line, &total);
 
+    room->most = total;
     if (!error)
         error = permits_left(s, now, line, total, room);
     if (!error && lease)

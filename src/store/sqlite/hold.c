@@ -158,7 +158,7 @@ static int try_units(struct hfi_sqlite *s, struct hfi_lease *lease)
     }
     at.turn.come = at.room.within;
     if (!at.room.within)
-        error = hfi_sqlite_line_turn(s, at.now, lease, at.room.left, &at.turn);
+        error = hfi_sqlite_line_turn(s, at.now, lease, &at.room, &at.turn);
     if (!error && !at.turn.come)
         error = follow(s, &at, lease);
     if (error)

@@ -5,7 +5,8 @@
  * A client has one ticket for a name in each kind, whatever the number of its threads, or one for each fair
  * owner, or each number of permits (kind.h). Each wants some units of the name (room.c), and gets them in order: those at the
  * head that fit into what is left, all together, have their turn. So readers that come one after another go
- * in together, a writer behind them waits for them, and readers behind a waiting writer wait.
+ * in together, a writer behind them waits for them, and readers behind a waiting writer wait. (Whoever wants
+ * more permits than there are in all is passed over.)
  *
  * When room comes to be, whoever made it so *calls* those whose turn it is: writes down when, and wakes them.
  * Nobody else is granted the room then. One that has not come within HFI_SQLITE_GRACE is overdue (its process
@@ -87,10 +88,10 @@ static int next_alive(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlit
  */
 
 int hfi_sqlite_line_turn(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease,
-                         int64_t left, struct hfi_sqlite_turn *ret_turn)
+                         const struct hfi_sqlite_room *room, struct hfi_sqlite_turn *ret_turn)
 {
     struct hfi_sqlite_line line = hfi_sqlite_line_of(lease->name, lease->name_len, lease->kind);
-    int64_t units = hfi_sqlite_units_of(lease);
+    int64_t left = room->left, units = hfi_sqlite_units_of(lease);
     struct hfi_sqlite_ticket at = { .ticket = 0 };
     int found;
 
@@ -104,6 +105,8 @@ int hfi_sqlite_line_turn(struct hfi_sqlite *s, hfi_time now, const struct hfi_le
             ret_turn->ticket = at.ticket;
             break;
         }
+        if (at.units > room->most)
+            continue;
         ret_turn->until_ns =
             hfi_time_min(ret_turn->until_ns,
                          hfi_time_add(at.called_ns ? at.called_ns : now, HFI_SQLITE_GRACE) + 1);
@@ -135,9 +138,11 @@ int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const struct hfi_sq
     int found = next_alive(s, now, line, NULL, &at);
     int error = found > 0 ? hfi_sqlite_room(s, now, line, NULL, &room) : found;
 
-    while (!error && found > 0 && at.units <= room.left) {
-        room.left -= at.units;
-        error = call(s, now, &at);
+    while (!error && found > 0 && (at.units <= room.left || at.units > room.most)) {
+        if (at.units <= room.most) {
+            room.left -= at.units;
+            error = call(s, now, &at);
+        }
         if (!error)
             found = next_alive(s, now, line, NULL, &at);
     }
@@ -182,26 +187,6 @@ int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uin
     return 1;
 }
 
-/* A place of several is known by its owner that was last told that it is busy. */
-static int find_to_leave(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
-                         uint64_t owner, int64_t *ret_ticket)
-{
-    bool called;
-    sqlite3_stmt *statement;
-    int row;
-
-    if (kind != HFI_KIND_PERMITS && kind != HFI_KIND_SEMAPHORE)
-        return hfi_sqlite_line_mine(s, name, len, kind, owner, ret_ticket, &called);
-    statement = hfi_sqlite_query(s, HFI_SQL_TICKET_LAST, "itii", s->client, name, len,
-                                 (int64_t)kind, (int64_t)owner);
-    row = hfi_sqlite_row(s, statement);
-    if (row <= 0)
-        return row;
-    *ret_ticket = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return 1;
-}
-
 int hfi_sqlite_line_remove(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
                            int64_t ticket)
 {
@@ -223,14 +208,50 @@ int hfi_sqlite_line_leave(struct hfi_sqlite *s, const char *name, size_t len, ui
 {
     struct hfi_sqlite_line line = hfi_sqlite_line_of(name, len, kind);
     int64_t ticket;
-    int found = s->client ? find_to_leave(s, name, len, kind, owner, &ticket) : 0;
+    bool called;
+    int found = s->client ? hfi_sqlite_line_mine(s, name, len, kind, owner, &ticket, &called) : 0;
 
     return found <= 0 ? found : hfi_sqlite_line_remove(s, hfi_sqlite_now(), &line, ticket);
+}
+
+/* The next of our places in a line that has several: of this owner, or (0) of any. 1, 0 or an error. */
+static int remove_one(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, uint8_t kind,
+                      uint64_t owner)
+{
+    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKET_LAST, "itii", s->client, line->name,
+                                               line->len, (int64_t)kind, (int64_t)owner);
+    int row = hfi_sqlite_row(s, statement);
+    int64_t ticket;
+    int error;
+
+    if (row <= 0)
+        return row;
+    ticket = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    error = hfi_sqlite_line_remove(s, hfi_sqlite_now(), line, ticket);
+    return error ? error : 1;
+}
+
+/* The request does not say for how many permits the place is, but whose try was last told that it is busy. If
+ * that was another's meanwhile, all go: a place that nobody wants would keep the line waiting. Our waiters
+ * that have lost theirs so are told, and join again. */
+static int leave_counted(struct hfi_sqlite *s, const struct hfi_watch *watch)
+{
+    struct hfi_sqlite_line line = hfi_sqlite_line_of(watch->name, watch->name_len, watch->kind);
+    int found = s->client ? remove_one(s, &line, watch->kind, watch->owner) : 1;
+
+    if (found != 0)
+        return found < 0 ? found : HF_OK;
+    while ((found = remove_one(s, &line, watch->kind, 0)) > 0)
+        hfi_sqlite_errand(s, s->identity->id, false);
+    return found;
 }
 
 int hfi_sqlite_leave_line(struct hfi_sqlite *s, struct hfi_request *request)
 {
     const struct hfi_watch *watch = hfi_request_watch(request);
 
+    if (watch->kind == HFI_KIND_PERMITS || watch->kind == HFI_KIND_SEMAPHORE)
+        return leave_counted(s, watch);
     return hfi_sqlite_line_leave(s, watch->name, watch->name_len, watch->kind, watch->owner);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LIST, INSPECT, BREAK, CHECK: for people who look. Looking writes nothing and makes us nobody in the file.
- * Holds whose client is dead or whose lease is over are not shown as held, nor are the dead among waiters,
- * though their rows are there until somebody needs the lock.
+ * LIST, INSPECT: for people who look. Looking writes nothing and makes us nobody in the file. Holds whose
+ * client is dead or whose lease is over are not shown as held, nor are the dead among waiters, though their
+ * rows are there until somebody needs the room.
+ *
+ * What is under one name in several families (kind.h) is shown as so many locks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,84 +12,7 @@
 
 #include "base/glob.h"
 #include "base/list.h"
-#include "store/sqlite/sqlite.h"
-
-/* Everybody who has a row, looked up once a query. */
-struct person {
-    int64_t id;
-    bool alive;
-    struct hf_holder holder; /* owner: only the UUID */
-};
-
-struct crowd {
-    struct person *person; /* by id */
-    size_t count, room;
-};
-
-/* ------------------------------------------------------------------------------------------------
- * The crowd
- */
-
-static int by_id(const void *a, const void *b)
-{
-    const struct person *x = a, *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-static const struct person *look_up(const struct crowd *crowd, int64_t id)
-{
-    const struct person key = { .id = id };
-
-    return crowd->count ? bsearch(&key, crowd->person, crowd->count, sizeof key, by_id) : NULL;
-}
-
-static struct person *add_person(struct crowd *crowd)
-{
-    if (crowd->count == crowd->room) {
-        size_t room = crowd->room ? crowd->room * 2 : 16;
-        struct person *moved = realloc(crowd->person, room * sizeof *moved);
-
-        if (!moved)
-            return NULL;
-        crowd->person = moved;
-        crowd->room = room;
-    }
-    return &crowd->person[crowd->count++];
-}
-
-static int read_crowd(struct hfi_sqlite *s, struct crowd *crowd)
-{
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_CLIENTS, "");
-    struct hfi_sqlite_peer peer;
-    struct person *person;
-    const char *text;
-    size_t len;
-    int row;
-
-    while ((row = hfi_sqlite_row(s, statement)) > 0) {
-        person = add_person(crowd);
-        if (!person)
-            return hfi_sqlite_complain(s, HF_ERR_NO_MEMORY, "out of memory");
-        person->id = sqlite3_column_int64(statement, 0);
-        hfi_holder_init(&person->holder);
-        hfi_sqlite_peer_read(s, statement, 1, person->id, &peer);
-        person->alive = hfi_sqlite_alive(s, &peer);
-        memcpy(person->holder.owner, peer.uuid, sizeof peer.uuid);
-        text = hfi_sqlite_text(statement, 3, &len);
-        hfi_holder_text(person->holder.host, sizeof person->holder.host, text, len);
-        text = hfi_sqlite_text(statement, 4, &len);
-        hfi_holder_text(person->holder.user, sizeof person->holder.user, text, len);
-        text = hfi_sqlite_text(statement, 5, &len);
-        hfi_holder_text(person->holder.program, sizeof person->holder.program, text, len);
-        person->holder.pid = sqlite3_column_int64(statement, 6);
-    }
-    return row;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * LIST, INSPECT
- */
+#include "store/sqlite/crowd.h"
 
 /* Three queries that are sorted by name and family, read side by side. */
 enum { HOLDS, TALLIES, WAITERS, STREAMS };
@@ -106,7 +31,7 @@ struct key {
 struct looking {
     struct hfi_sqlite *s;
     hfi_time now;
-    struct crowd crowd;
+    struct hfi_sqlite_crowd crowd;
     struct stream stream[STREAMS];
     bool each; /* waiters one by one */
     struct hf_list *list;
@@ -190,7 +115,7 @@ static const char *kind_name(int kind)
     return kind >= 0 && kind < HFI_KIND_COUNT ? NAMES[kind] : "";
 }
 
-static void describe_holder(const struct looking *at, const struct person *person,
+static void describe_holder(const struct looking *at, const struct hfi_sqlite_person *person,
                             struct hf_holder *holder)
 {
     sqlite3_stmt *row = at->stream[HOLDS].statement;
@@ -203,7 +128,7 @@ static void describe_holder(const struct looking *at, const struct person *perso
     holder->token = (uint64_t)sqlite3_column_int64(row, 6);
     holder->remaining_ms = milliseconds(at->now, (hfi_time)sqlite3_column_int64(row, 7));
     holder->age_ms = milliseconds((hfi_time)sqlite3_column_int64(row, 8), at->now);
-    holder->count = 1;
+    holder->count = sqlite3_column_int64(row, 5) > 0 ? sqlite3_column_int64(row, 5) : 1; /* permits */
     label = hfi_sqlite_text(row, 9, &len);
     hfi_holder_text(holder->label, sizeof holder->label, label, len);
 }
@@ -213,7 +138,7 @@ static void describe_holder(const struct looking *at, const struct person *perso
 static int read_hold(const struct looking *at, struct hfi_list_lock *lock, int64_t *taken)
 {
     sqlite3_stmt *row = at->stream[HOLDS].statement;
-    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(row, 2));
+    const struct hfi_sqlite_person *person = hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
     struct hf_holder reader, *holder = &lock->holder;
 
     if (!person || !person->alive || (hfi_time)sqlite3_column_int64(row, 7) <= at->now)
@@ -253,7 +178,7 @@ static bool read_tally(const struct looking *at, struct hfi_list_lock *lock, int
 static int read_waiter(const struct looking *at, struct hfi_list_lock *lock)
 {
     sqlite3_stmt *row = at->stream[WAITERS].statement;
-    const struct person *person = look_up(&at->crowd, sqlite3_column_int64(row, 2));
+    const struct hfi_sqlite_person *person = hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
     struct hf_holder *waiter;
 
     if (!person || !person->alive)
@@ -334,7 +259,7 @@ int hfi_sqlite_list(struct hfi_sqlite *s, struct hfi_request *request)
 {
     struct hfi_query *query = hfi_request_query(request);
     struct looking at = { .s = s, .now = hfi_sqlite_now(), .list = query->list };
-    int error = read_crowd(s, &at.crowd);
+    int error = hfi_sqlite_crowd_read(s, &at.crowd);
 
     if (!error) {
         at.stream[HOLDS].statement = hfi_sqlite_query(s, HFI_SQL_LIST_HOLDS, "");
@@ -352,7 +277,7 @@ int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request)
     struct hfi_query *query = hfi_request_query(request);
     struct looking at = { .s = s, .now = hfi_sqlite_now(), .list = query->list, .each = true };
     size_t before = query->list->count, len = strlen(query->text);
-    int error = read_crowd(s, &at.crowd);
+    int error = hfi_sqlite_crowd_read(s, &at.crowd);
 
     if (!error) {
         at.stream[HOLDS].statement = hfi_sqlite_query(s, HFI_SQL_SHOW_HOLDS, "t", query->text, len);
@@ -367,96 +292,4 @@ int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request)
         return hfi_sqlite_complain(s, HF_ERR_NOT_FOUND, "nobody holds %.200s or waits for it",
                                    query->text);
     return error;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * BREAK, CHECK
- */
-
-/* The hold of the line that is this owner's: 1, 0 or an error. Of the others, the first
- * that still holds is written to `other`, if that is empty. */
-static int find_owner(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, const char *owner,
-                      struct hfi_sqlite_holder *ret_holder, char *other)
-{
-    sqlite3_stmt *statement = hfi_sqlite_holders(s, line);
-    hfi_time now = hfi_sqlite_now();
-    char text[HF_OWNER_MAX + 1];
-    int row;
-
-    while ((row = hfi_sqlite_holder_next(s, statement, ret_holder)) > 0) {
-        snprintf(text, sizeof text, "%s:%llu", ret_holder->peer.uuid,
-                 (unsigned long long)ret_holder->owner);
-        if (strcmp(text, owner) == 0) {
-            sqlite3_reset(statement);
-            return 1;
-        }
-        if (!other[0] && hfi_sqlite_holds(s, now, ret_holder))
-            memcpy(other, text, sizeof text);
-    }
-    return row;
-}
-
-static int drop_hold(struct hfi_sqlite *s, const struct hfi_sqlite_line *line,
-                     const struct hfi_sqlite_holder *holder)
-{
-    int changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_HOLD_DROP, "tiii", line->name,
-                                                     line->len, (int64_t)holder->class_,
-                                                     holder->peer.client, holder->owner));
-
-    return changes < 0 ? changes : HF_OK;
-}
-
-/* All that this owner has of the line: who writes may also read. 1, 0 or an error. */
-static int break_line(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, const char *owner,
-                      char *other)
-{
-    struct hfi_sqlite_holder holder;
-    int found, changes, broken = 0;
-
-    while ((found = find_owner(s, line, owner, &holder, other)) > 0) {
-        found = drop_hold(s, line, &holder);
-        if (found < 0)
-            return found;
-        if (broken++)
-            continue;
-        changes =
-            hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_CLIENT_BREAK, "i", holder.peer.client));
-        if (changes < 0)
-            return changes;
-        if (holder.peer.here)
-            hfi_sqlite_errand(s, holder.peer.uuid, false);
-    }
-    if (found == 0 && broken)
-        found = hfi_sqlite_line_call(s, hfi_sqlite_now(), line, false);
-    return found < 0 ? found : broken > 0;
-}
-
-int hfi_sqlite_break(struct hfi_sqlite *s, struct hfi_request *request)
-{
-    const struct hfi_query *query = hfi_request_query(request);
-    struct hfi_sqlite_line line = { .name = query->text, .len = strlen(query->text) };
-    char other[HF_OWNER_MAX + 1] = "";
-    int locks, permits = 0;
-
-    line.family = HFI_SQLITE_LOCKS;
-    locks = break_line(s, &line, query->owner, other);
-    line.family = HFI_SQLITE_PERMITS;
-    if (locks >= 0)
-        permits = break_line(s, &line, query->owner, other);
-    if (locks < 0 || permits < 0)
-        return locks < 0 ? locks : permits;
-    if (locks || permits)
-        return HF_OK;
-    if (other[0])
-        return hfi_sqlite_complain(s, HF_ERR_CHANGED, "%.200s is held by %s now", query->text,
-                                   other);
-    return hfi_sqlite_complain(s, HF_ERR_NOT_FOUND, "nobody holds %.200s", query->text);
-}
-
-int hfi_sqlite_check(struct hfi_sqlite *s, struct hfi_request *request)
-{
-    int row = hfi_sqlite_row(s, hfi_sqlite_query(s, HFI_SQL_META, "it", INT64_C(0), "", (size_t)0));
-
-    (void)request;
-    return row < 0 ? row : HF_OK;
 }

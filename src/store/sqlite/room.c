@@ -156,6 +156,7 @@ int hfi_sqlite_room(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_
 {
     memset(ret_room, 0, sizeof *ret_room);
     ret_room->until_ns = HF_TIME_NEVER;
+    ret_room->most = INT64_MAX;
     return line->family == HFI_SQLITE_LOCKS ? lock_room(s, now, line, lease, ret_room)
                                             : hfi_sqlite_count_room(s, now, line, lease, ret_room);
 }

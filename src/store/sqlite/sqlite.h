@@ -16,9 +16,10 @@
  *   tally.c    numbers, and notes of what was done to them
  *   count.c    TRY and RELEASE of what is a number: semaphores, latches
  *   object.c   OBJECT: what else is done to numbers; stamps
- *   watch.c    WATCH, UNWATCH: who is before us in the line
+ *   watch.c    WATCH, UNWATCH: who is before us in the line; guard.c: watching them
  *   wake.c     inotify: listening, collecting
- *   people.c   LIST, INSPECT, BREAK; announce.c: ANNOUNCE, FAREWELL
+ *   people.c   LIST, INSPECT; crowd.c: who is there; break.c: BREAK, CHECK
+ *   announce.c ANNOUNCE, FAREWELL
  *   fork.c, fs.c, path.c   what stands in their own headers
  *
  * Functions return HF_OK or one of the HF_ERR_, with a line in store.detail. Those that look for a row
@@ -287,6 +288,7 @@ struct hfi_sqlite_holder {
 
 struct hfi_sqlite_room {
     int64_t left;      /* units that nobody has; below 0 after a number was made smaller */
+    int64_t most;      /* that there can be, if that is known; whoever wants more is passed over */
     hfi_time until_ns; /* not left: when something of it may come back by itself */
     int64_t token;     /* ours: of that hold */
     bool ours;         /* the lease's owner has it already */
@@ -388,7 +390,7 @@ struct hfi_sqlite_turn {
 };
 
 int hfi_sqlite_line_turn(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease,
-                         int64_t left, struct hfi_sqlite_turn *ret_turn);
+                         const struct hfi_sqlite_room *room, struct hfi_sqlite_turn *ret_turn);
 /* Calls whoever is at the head of the line and fits into what is left, unless it has been. `tell`: the first
  * that does not fit is told too, since others hold the name now. */
 int hfi_sqlite_line_call(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line *line,
@@ -410,7 +412,7 @@ int hfi_sqlite_line_leave(struct hfi_sqlite *s, const char *name, size_t len, ui
                           uint64_t owner);
 int hfi_sqlite_leave_line(struct hfi_sqlite *s, struct hfi_request *request);
 
-/* ------------------------------------------------------------------------------------------- people.c */
+/* ---------------------------------------------------------------------------------- people.c, break.c */
 
 int hfi_sqlite_list(struct hfi_sqlite *s, struct hfi_request *request);
 int hfi_sqlite_inspect(struct hfi_sqlite *s, struct hfi_request *request);

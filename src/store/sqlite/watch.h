@@ -23,6 +23,13 @@ struct hfi_sqlite_waiting {
     struct hfi_sqlite_guard *before;
 };
 
+/* Who is before one of our waiters. */
+struct hfi_sqlite_before {
+    size_t count;
+    bool clear; /* nobody is before us, or somebody who was has ended: it is worth a try */
+    struct hfi_sqlite_peer peer[HFI_SQLITE_BEFORE_MAX];
+};
+
 /* wake.c */
 
 void hfi_sqlite_wake_up(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting);
@@ -35,6 +42,13 @@ bool hfi_sqlite_listen(struct hfi_sqlite *s);
 bool hfi_sqlite_waits_for(const struct hfi_sqlite_waiting *waiting, const struct hfi_lease *lease);
 /* Is it our turn, and if not, who is before us? One of them, or all (NULL). */
 void hfi_sqlite_examine(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *one);
+
+/* guard.c */
+
+bool hfi_sqlite_is_before(const struct hfi_sqlite_before *before, int64_t client);
+/* Watches these and nobody else. False: one has died meanwhile. */
+bool hfi_sqlite_keep_watch(struct hfi_sqlite *s, struct hfi_sqlite_waiting *waiting,
+                           const struct hfi_sqlite_before *before);
 /* The files of those before that were closed, or are gone: are they dead? */
 void hfi_sqlite_look_again(struct hfi_sqlite *s, hfi_time now, struct hfi_sqlite_waiting *waiting);
 /* When that is to be done. */
