@@ -94,7 +94,7 @@ bench: ## measure, against baselines in the same run
 	@bench/run
 
 .PHONY: bench-peers
-bench-peers: ## measure beside other locks on Redis, a quarter of an hour, and write docs/benchmarks.md
+bench-peers: ## measure beside other locks on Redis, half an hour, and write docs/benchmarks.md
 	@scripts/deps.sh build bench peers
 	@scripts/build.sh release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DHF_BENCH=ON
 	@bench/peers/run
