@@ -39,18 +39,18 @@ static void a_second_run_is_skipped_until_the_time_is_over(void **state)
     uint64_t began = h_now_ms();
 
     (void)state;
-    assert_int_equal(ONCE("--for", "2s", "job", "--", "sh", "-c", append("exit 7")), 7);
+    assert_int_equal(ONCE("--for", "4s", "job", "--", "sh", "-c", append("exit 7")), 7);
     assert_string_equal(p.err_text, "");
-    assert_int_equal(ONCE("--for", "2s", "job", "--", "sh", "-c", append("exit 7")), 0);
+    assert_int_equal(ONCE("--for", "4s", "job", "--", "sh", "-c", append("exit 7")), 0);
     assert_non_null(strstr(p.err_text, "holdfast: skipped: 'job' was run "));
     assert_non_null(strstr(p.err_text, "s ago, and is due in "));
     assert_ptr_equal(strchr(p.err_text, '\n'), p.err_text + p.err_length - 1);
     assert_int_equal(times_run(), 1);
     /* the lock itself is free meanwhile */
     assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "job", "true"), 0);
-    while (h_now_ms() - began < 2100)
+    while (h_now_ms() - began < 4100)
         h_sleep_ms(20);
-    assert_int_equal(ONCE("--for", "2s", "job", "--", "sh", "-c", append("exit 7")), 7);
+    assert_int_equal(ONCE("--for", "4s", "job", "--", "sh", "-c", append("exit 7")), 7);
     assert_int_equal(times_run(), 2);
 }
 
@@ -198,11 +198,11 @@ static void a_run_that_was_killed_or_lost_counts(void **state)
 static void max_hold_ends_it(void **state)
 {
     (void)state;
-    H_START(&q, 0, "holdfast", "once", "--for", "1h", "--max-hold", "900ms", "job", "--",
+    H_START(&q, 0, "holdfast", "once", "--for", "1h", "--max-hold", "3s", "job", "--",
             HF_TEST_BIN "/cli_probe", "signals");
     h_expect(&q, "ready");
     assert_int_equal(h_finish(&q), 76);
-    assert_non_null(strstr(q.err_text, "the lock 'job' may be held for 900ms and no longer"));
+    assert_non_null(strstr(q.err_text, "the lock 'job' may be held for 3s and no longer"));
     assert_int_equal(ONCE("--for", "1h", "-E9", "job", "--", "true"), 9);
 }
 

@@ -67,9 +67,8 @@ static void ls_shows_a_line_a_lock(void **state)
     hold("job:a");
     wait_for_job_a(&first);
     h_until(is_listed, "the reason", "the holder in the list");
-    line = strstr(p.out_text, "\njob:a  ");
+    line = strstr(p.out_text, "\njob:a  mutex  held   ");
     assert_non_null(line);
-    assert_non_null(strstr(line, "  held   "));
     snprintf(expected, sizeof expected, "@%s pid %d cli_probe ", host, (int)holder.pid);
     assert_non_null(strstr(line, expected));
     assert_non_null(strstr(line, "  the reason  1\n"));
@@ -139,6 +138,10 @@ static void json_has_every_member(void **state)
     lock = json_array_get(json_object_get(json, "locks"), 0);
     assert_string_equal(json_string_value(json_object_get(lock, "name")), "job:a");
     assert_string_equal(json_string_value(json_object_get(lock, "state")), "held");
+    assert_string_equal(json_string_value(json_object_get(lock, "kind")), "mutex");
+    assert_int_equal(json_integer_value(json_object_get(lock, "holder_count")), 1);
+    assert_int_equal(json_array_size(json_object_get(lock, "holders")), 1);
+    assert_true(json_is_null(json_object_get(lock, "available")));
     assert_int_equal(json_integer_value(json_object_get(lock, "waiter_count")), 2);
     check_holder(json_object_get(lock, "holder"), holder.pid, "the reason");
     json_decref(json);
@@ -160,13 +163,128 @@ static void json_has_every_member(void **state)
     assert_int_equal(h_finish(&second), 0);
 }
 
+static json_t *shown(const char *name)
+{
+    assert_int_equal(H_RUN(&p, "holdfast", "show", "--json", name), 0);
+    return parse();
+}
+
+static void check_kind(const json_t *json, const char *kind, const char *state, int holders)
+{
+    assert_string_equal(json_string_value(json_object_get(json, "kind")), kind);
+    assert_string_equal(json_string_value(json_object_get(json, "state")), state);
+    assert_int_equal(json_integer_value(json_object_get(json, "holder_count")), holders);
+    assert_int_equal(json_array_size(json_object_get(json, "holders")), holders);
+}
+
+static bool both_are_shown(void *arg)
+{
+    char one[32], two[32];
+
+    snprintf(one, sizeof one, " pid %d ", (int)holder.pid);
+    snprintf(two, sizeof two, " pid %d ", (int)other.pid);
+    H_RUN(&p, "holdfast", "show", arg);
+    return strstr(p.out_text, one) && strstr(p.out_text, two);
+}
+
+static void hold_two(const char *name, const char *option, const char *value)
+{
+    struct h_process *const two[] = { &holder, &other };
+
+    for (int i = 0; i < 2; i++) {
+        H_START(two[i], 0, "holdfast", "run", option, value, "--label", i ? "second" : "first",
+                name, "--", HF_TEST_BIN "/cli_probe", "signals");
+        h_expect(two[i], "ready");
+    }
+    h_until(both_are_shown, (void *)(uintptr_t)name, "both holders");
+}
+
+static void check_both(const json_t *json)
+{
+    const json_t *holders = json_object_get(json, "holders");
+    bool swapped =
+        json_integer_value(json_object_get(json_array_get(holders, 0), "pid")) != holder.pid;
+
+    check_holder(json_array_get(holders, swapped ? 1 : 0), holder.pid, "first");
+    check_holder(json_array_get(holders, swapped ? 0 : 1), other.pid, "second");
+    assert_true(json_equal(json_object_get(json, "holder"), json_array_get(holders, 0)));
+}
+
+static void several_holders_are_all_shown(void **state)
+{
+    static const char *const heads[] = { "HOLDER ", "AGE ",   "REMAINING ",
+                                         "OWNER ",  "COUNT ", "LABEL" };
+    json_t *json;
+    const char *at;
+
+    (void)state;
+    hold_two("job:r", "--shared", "--ttl=20s");
+    H_RUN(&p, "holdfast", "show", "job:r");
+    assert_non_null(strstr(p.out_text, "kind       read\nstate      held\nholders    2\n"));
+    at = p.out_text;
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        at = strstr(at, heads[i]);
+        assert_non_null(at);
+    }
+    assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
+    assert_non_null(strstr(p.out_text, "\njob:r  read  held   2, first "));
+    json = shown("job:r");
+    check_kind(json, "read", "held", 2);
+    assert_true(json_is_null(json_object_get(json, "available")));
+    check_both(json);
+    json_decref(json);
+    let_go(&holder);
+    let_go(&other);
+
+    hold_two("job:p", "--permits", "1/5");
+    json = shown("job:p");
+    check_kind(json, "permits", "held", 2);
+    assert_int_equal(json_integer_value(json_object_get(json, "available")), 3);
+    check_both(json);
+    json_decref(json);
+    assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
+    assert_non_null(strstr(p.out_text, "\njob:p  permits  held   3 available; 2, first "));
+    let_go(&holder);
+    let_go(&other);
+}
+
+static void what_is_no_lock_is_shown_too(void **state)
+{
+    json_t *json;
+
+    (void)state;
+    assert_int_equal(H_RUN(&p, "holdfast", "sem", "set", "s", "3"), 0);
+    json = shown("s");
+    check_kind(json, "semaphore", "free", 0);
+    assert_int_equal(json_integer_value(json_object_get(json, "available")), 3);
+    json_decref(json);
+    assert_int_equal(H_RUN(&p, "holdfast", "show", "s"), 0);
+    assert_non_null(strstr(p.out_text, "\navailable  3\n"));
+    assert_int_equal(H_RUN(&p, "holdfast", "break", "s"), 1);
+    assert_string_equal(p.err_text, "holdfast: nobody holds 's'\n");
+
+    assert_int_equal(H_RUN(&p, "holdfast", "latch", "set", "l", "2"), 0);
+    H_START(&first, 0, "holdfast", "latch", "wait", "l");
+    h_until(is_listed, "\nl", "a latch that is waited for"); /* a number alone says less */
+    json = shown("l");
+    check_kind(json, "latch", "free", 0);
+    assert_int_equal(json_integer_value(json_object_get(json, "available")), 2);
+    assert_int_equal(json_integer_value(json_object_get(json, "waiter_count")), 1);
+    json_decref(json);
+    assert_int_equal(H_RUN(&p, "holdfast", "show", "l"), 0);
+    assert_non_null(strstr(p.out_text, "\ncount      2\n"));
+    assert_int_equal(H_RUN(&p, "holdfast", "latch", "down", "l", "2"), 0);
+    assert_int_equal(h_finish(&first), 0);
+}
+
 static void show_tells_everything_in_order(void **state)
 {
-    static const char *const keys[] = { "name       job:a\n", "state      held\n",
-                                        "holder     ",        "owner      ",
-                                        "age        ",        "remaining  ",
-                                        "token      ",        "label      the reason\n",
-                                        "waiters    2\n" };
+    static const char *const keys[] = {
+        "name       job:a\n", "kind       mutex\n", "state      held\n",
+        "holder     ",        "owner      ",        "age        ",
+        "remaining  ",        "token      ",        "label      the reason\n",
+        "waiters    2\n"
+    };
     char expected[32];
     const char *at, *line_one, *line_two;
 
@@ -315,8 +433,8 @@ static void show_a_lock_of_redisson(void **state)
     h_redis("HSET java 8743c9c0-0795-4907-87fd-6c719a6b4586:57 1");
     h_redis("PEXPIRE java 30000");
     assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0);
-    assert_non_null(strstr(p.out_text, "\njava  "));
-    assert_non_null(strstr(p.out_text, "  held   8743c9c0-0795-4907-87fd-6c719a6b4586:57  -"));
+    assert_non_null(
+        strstr(p.out_text, "\njava  mutex  held   8743c9c0-0795-4907-87fd-6c719a6b4586:57  -"));
     assert_int_equal(H_RUN(&p, "holdfast", "show", "--json", "java"), 0);
     json = parse();
     assert_true(json_is_null(json_object_get(json_object_get(json, "holder"), "host")));
@@ -364,6 +482,8 @@ int main(int argc, char **argv)
         TEST(ls_shows_a_line_a_lock),
         TEST(ls_matches_patterns),
         TEST(json_has_every_member),
+        TEST(several_holders_are_all_shown),
+        TEST(what_is_no_lock_is_shown_too),
         TEST(show_tells_everything_in_order),
         TEST(nothing_to_show_is_1),
         TEST(break_removes_the_holder_that_it_shows),
