@@ -78,11 +78,12 @@ bool hfi_presence_forget(struct hfi_engine *engine, struct hfi_gate *gate)
     return true;
 }
 
-/* Is there something to tell? That it only listens matters where something was told before. */
+/* Is there something to tell? That it only listens matters where something was told before; for a fair lock
+ * nobody listens but to its own turn, and the store's queue shows who waits, but not who that is. */
 static bool is_shown(const struct hfi_announcement_item *item, bool was_announced)
 {
     if (item->kind == HFI_KIND_FAIR)
-        return item->held; /* the store's queue shows who waits, each owner by itself */
+        return item->held || item->waiters > 0;
     return item->held || item->waiters > 0 || (was_announced && item->watching);
 }
 
