@@ -60,8 +60,19 @@ static const char *kind_text(const struct hfi_found *found)
     return found->kind == HFI_FOUND_NUMBER && is_latch(found) ? "latch" : TEXTS[found->kind];
 }
 
+/* The queue of "L" is that of "{L}", too; both are asked for when it was found by its channel. */
+static bool is_twin(const struct hfi_found *found)
+{
+    const struct hfi_text *name = found->name;
+
+    return found->kind == HFI_FOUND_FAIR && found->holder_count == 0 && name->len > 2 &&
+           name->bytes[0] == '{' && name->bytes[name->len - 1] == '}';
+}
+
 static bool is_evident(const struct hfi_job *job, const struct hfi_found *found)
 {
+    if (job->query->request.op == HFI_OP_LIST && is_twin(found))
+        return false;
     return found->kind != HFI_FOUND_NUMBER || job->query->request.op == HFI_OP_INSPECT ||
            found->announced & NUMBERS || found->listeners > 0 || found->latch_listeners > 0;
 }
@@ -188,9 +199,9 @@ static bool list_found(struct hfi_job *job, struct hfi_found *found)
 static struct hfi_found *list_free(struct hfi_job *job, const struct hfi_announced *entry)
 {
     static const uint8_t KINDS[HFI_KIND_COUNT] = {
-        [HFI_KIND_FAIR] = HFI_FOUND_FAIR,        [HFI_KIND_WRITE] = HFI_FOUND_WRITE,
-        [HFI_KIND_READ] = HFI_FOUND_READ,        [HFI_KIND_PERMITS] = HFI_FOUND_NUMBER,
-        [HFI_KIND_SEMAPHORE] = HFI_FOUND_NUMBER, [HFI_KIND_LATCH] = HFI_FOUND_NUMBER,
+        [HFI_KIND_WRITE] = HFI_FOUND_WRITE,    [HFI_KIND_READ] = HFI_FOUND_READ,
+        [HFI_KIND_PERMITS] = HFI_FOUND_NUMBER, [HFI_KIND_SEMAPHORE] = HFI_FOUND_NUMBER,
+        [HFI_KIND_LATCH] = HFI_FOUND_NUMBER,
     };
     struct hfi_found *found;
 
@@ -228,11 +239,37 @@ static void tell_hold(struct hfi_job *job, const struct hfi_announced *entry,
     }
 }
 
+/* Since when it waits, if there is only one of that client in the queue; which one it is, is not said. */
+static void tell_queued(struct hfi_job *job, const struct hfi_announced *entry,
+                        const struct hfi_found *found)
+{
+    struct hfi_list_lock *lock = &job->query->list->lock[found->index];
+    size_t queued = found->person_count - found->holder_count, len = strlen(entry->client->id);
+    struct hf_holder *only = NULL;
+
+    for (size_t i = 0; i < queued; i++) {
+        struct hf_holder *waiter = &lock->waiter[i];
+
+        if (strncmp(waiter->owner, entry->client->id, len) != 0 || waiter->owner[len] != ':')
+            continue;
+        if (only)
+            return;
+        only = waiter;
+    }
+    if (only)
+        only->age_ms = age(job, entry->since_ms);
+}
+
 static bool tell_wait(struct hfi_job *job, const struct hfi_announced *entry,
                       const struct hfi_found *found)
 {
     struct hfi_list_lock *lock = &job->query->list->lock[found->index];
     struct hf_holder *waiter;
+
+    if (entry->kind == HFI_KIND_FAIR) {
+        tell_queued(job, entry, found);
+        return true;
+    }
 
     if (entry->number == 0) { /* it only listens */
         lock->waiters -= lock->waiters > 0;
@@ -263,7 +300,7 @@ static bool tell(struct hfi_job *job, const struct hfi_announced *entry)
 {
     struct hfi_found *found = find(job, entry->text, entry->name_len);
 
-    if (!found && !entry->hold && entry->number > 0 &&
+    if (!found && !entry->hold && entry->number > 0 && entry->kind != HFI_KIND_FAIR &&
         hfi_job_wants(job, entry->text, entry->name_len)) {
         found = list_free(job, entry);
         if (!found)
