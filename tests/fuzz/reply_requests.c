@@ -35,6 +35,8 @@ static struct hfi_lease *new_lease(struct requests *requests, struct input *inpu
     lease->ttl_ms = 30000;
     lease->tokens = input_below(input, 2) ? 1001 : 1;
     lease->kind = (uint8_t)input_below(input, HFI_KIND_COUNT);
+    if (!(requests->store->kinds & HFI_KIND_BIT(lease->kind)))
+        lease->kind = HFI_KIND_MUTEX;
     lease->permits = HF_PERMITS_MAX;
     lease->queue = lease->prefer = input_below(input, 2);
     return lease;

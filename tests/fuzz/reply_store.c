@@ -85,10 +85,25 @@ static void check_link(const struct hfi_redis_link *link)
         MUST((link->reader && link->out) || link->drop);
 }
 
+/* compare.c, 1 */
+static void check_head(const struct hfi_redis *redis)
+{
+    const struct hfi_redis_head *head = &redis->head;
+
+    MUST(head->replies > 0 || (!head->refused && !head->garbled));
+    if (head->replies == 0)
+        return;
+    MUST(redis->sent && redis->sent->stage == HFI_STAGE_OWN);
+    MUST(redis->sent->op == HFI_OP_RELEASE
+             ? head->replies == 1
+             : head->replies < ((struct hfi_renewal *)redis->sent)->count);
+}
+
 void reply_check_store(const struct hfi_redis *redis)
 {
     const struct hfi_request *request;
 
+    check_head(redis);
     check_link(&redis->link[HFI_REDIS_COMMANDS]);
     check_link(&redis->link[HFI_REDIS_WAKEUPS]);
     check_subscriptions(redis);

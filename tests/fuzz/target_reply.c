@@ -50,6 +50,7 @@ struct host {
     struct side side[HFI_REDIS_LINKS];
     unsigned speaking;
     bool connects, split, abandoned;
+    bool compares; /* the server has commands of its own for locks that are strings */
     hfi_time now;
     uint8_t *chunk;
     size_t chunk_len;
@@ -224,16 +225,26 @@ static void deliver(struct host *host)
     host->chunk_len = 0;
 }
 
-static const char *greeting_answer(const char *word, const char *about)
+static const char *bulk(const char *text)
 {
+    static char bytes[128];
+
+    snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(text), text);
+    return bytes;
+}
+
+static const char *greeting_answer(const struct host *host, const char *word, const char *about)
+{
+    if (strcmp(word, "COMMAND") == 0)
+        return host->compares ? "*2\r\n*1\r\n$1\r\nx\r\n*-1\r\n" : "*2\r\n*-1\r\n*-1\r\n";
     if (strcmp(about, "ID") == 0)
         return ":70\r\n";
     if (strcmp(about, "server") == 0)
-        return "$44\r\nredis_version:7.0.15\r\nrun_id:c0ffee\r\nx:y\r\n\r\n";
+        return bulk("redis_version:7.0.15\r\nrun_id:c0ffee\r\nx:y\r\n");
     if (strcmp(about, "replication") == 0)
-        return "$13\r\nrole:master\r\n\r\n";
+        return bulk("role:master\r\n");
     if (strcmp(word, "INFO") == 0)
-        return "$41\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n\r\n";
+        return bulk("maxmemory:0\r\nmaxmemory_policy:noeviction\r\n");
     return "+OK\r\n";
 }
 
@@ -246,8 +257,8 @@ static void greet(struct host *host)
     /* What was said before may swallow some of it. */
     while (side->connected && link->state == HFI_LINK_GREETING && !link->drop &&
            link->greeted < side->greetings && turns++ < 16) {
-        const char *answer =
-            greeting_answer(side->greeting[link->greeted], side->greeting_about[link->greeted]);
+        const char *answer = greeting_answer(host, side->greeting[link->greeted],
+                                             side->greeting_about[link->greeted]);
 
         say(host, host->speaking, answer, strlen(answer));
         pump_all(host);
@@ -335,6 +346,8 @@ static void open_store(struct host *host, struct input *input)
                                                   .program = "prog",
                                                   .pid = 4711 };
     static const char *const URIS[] = { "//h", "//u:" SECRET "@h:7/3", "//:" SECRET "@h" };
+    static const char *const OTHERS[] = { "//h?layout=string", "//u:" SECRET "@h/3?prefix=a%7B",
+                                          "//:" SECRET "@h?layout=string&prefix=lock:" };
     struct hfi_store_config config = { .identity = &IDENTITY,
                                        .trace = { .hook = hear },
                                        .op_timeout_ns = 2 * HFI_SEC,
@@ -342,9 +355,11 @@ static void open_store(struct host *host, struct input *input)
                                        .seed = 1 };
     char detail[HFI_DETAIL_MAX] = "";
     uint32_t flags = input_byte(input);
+    const char *const *uris = flags & 0x80 ? OTHERS : URIS;
 
     host->connects = !(flags & 1);
-    MUST(hfi_driver_redis.open("redis", URIS[(flags >> 1) % 3], &config, &host->requests.store,
+    host->compares = flags & 0x40;
+    MUST(hfi_driver_redis.open("redis", uris[(flags >> 1) % 3], &config, &host->requests.store,
                                detail) == HF_OK);
     host->requests.wire = host->requests.store->class_->wire;
     host->redis = (struct hfi_redis *)host->requests.store;
