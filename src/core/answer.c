@@ -88,6 +88,7 @@ static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     hfi_time deadline = hfi_lease_deadline(hold->lease.request.sent_ns, hfi_hold_ttl(hold));
 
     hold->waiter = NULL;
+    hold->lease.ticket = false;
     gate->passes = 0;
     hold->ceiling_ns = HF_TIME_NEVER;
     hfi_hold_set_deadline(hold, deadline);
@@ -227,6 +228,7 @@ static void unsure(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gat
     struct hfi_waiter *borrower = hold->lender ? hold->waiter : NULL;
 
     hold->doubtful = true;
+    hold->lease.ticket = true; /* or it has got no further than into the queue */
     /* There may be a ticket: it is to be given up at the end. Releasing gives up a fair one. */
     if (gate->kind != HFI_KIND_FAIR && hold->lease.queue && hfi_gate_make_wait(gate) == HF_OK)
         hfi_gate_ticket(gate->wait, hold->lease.owner, hold->lease.wait_ms);

@@ -91,7 +91,7 @@ enum hfi_verdict {
  *   SEMAPHORE: RELEASE takes back a TRY whose outcome is not known, and only that: GONE when it was not
  *              executed. Permits that were granted are given back by an object's operation.
  *   LATCH:     there is no RELEASE.
- *   FAIR:      RELEASE also gives up the owner's place in the queue.
+ *   FAIR:      RELEASE also gives up the owner's place in the queue; `ticket`: it may have one.
  *   WRITE:     a ticket says that readers are kept waiting for us (`prefer`).
  */
 struct hfi_lease {

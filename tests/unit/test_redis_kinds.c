@@ -97,7 +97,10 @@ static void fair(void **state)
            "EVALSHA acquire_fair 6 " QUEUE TOKENS " " OWNER(42) " 30000 1 1500 0 0\n");
     once = lease_of(HFI_KIND_FAIR);
     once->wait_ms = 1500;
+    once->ticket = true;
     expect(&once->request, HFI_OP_RELEASE, "EVALSHA release_fair 5 " QUEUE OWNER(42) " 1500 0\n");
+    once = lease_of(HFI_KIND_FAIR);
+    expect(&once->request, HFI_OP_RELEASE, "EVALSHA release_fair 5 " QUEUE OWNER(42) "  0\n");
     watch->kind = HFI_KIND_FAIR;
     watch->owner = 9;
     expect(&watch->request, HFI_OP_LEAVE, "EVALSHA leave_fair 5 " QUEUE OWNER(9) " 300000 0\n");

@@ -182,7 +182,10 @@ static void release_fair(const struct call *call, const struct hfi_lease *lease)
     hfi_redis_call(call->resp, &lease->request, HFI_SCRIPT_release_fair, 5, 8);
     put_queue(call);
     put_owner(call);
-    put_wait(call, lease->wait_ms);
+    if (lease->ticket)
+        put_wait(call, lease->wait_ms);
+    else
+        hfi_resp_text(call->resp, "");
     hfi_resp_text(call->resp, WAKE_ONE);
 }
 

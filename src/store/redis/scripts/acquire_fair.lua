@@ -13,21 +13,21 @@
 -- Replies  {1, first token, how many}    taken
 --          {0, ms after which to look again or -1, 2 our turn | 1 read-write lock, 1 it has a place}
 --          {2}                           this owner has it already
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
-    return {2}
-end
 -- include token
 -- include queue
 local LIFE = 30000 -- ms by which a place that runs out is kept longer while its owner lives
 local OFTEN = 1500 -- ms after which who has a place tries again at the latest
 local me, wait = ARGV[1], tonumber(ARGV[4])
 local free = redis.call('EXISTS', LOCK) == 0
+if not free and redis.call('HEXISTS', LOCK, me) == 1 then
+    return {2}
+end
 local before = redis.call('LINDEX', LIST, 0)
-local first, alive = head()
+local first, alive, till = head(before)
 if free and (not first or first == me) then
-    local last, count = tokens(KEYS[6], ARGV[3])
+    local last, count = tokens(KEYS[6], ARGV[3], time)
     if first then
-        leave(me, wait)
+        remove(me, 0, till, wait)
     end
     redis.call('HSET', LOCK, me, '1')
     redis.call('PEXPIRE', LOCK, ARGV[2])

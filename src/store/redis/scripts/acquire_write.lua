@@ -43,7 +43,7 @@ if left ~= 0 then
     end
     return {0, left, mode and 1 or 0, waits}
 end
-local last, count = tokens(KEYS[2], ARGV[3])
+local last, count = tokens(KEYS[2], ARGV[3], redis.call('TIME'))
 if mode then
     redis.call('DEL', KEYS[1]) -- what dead readers have left
 end

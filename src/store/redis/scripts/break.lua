@@ -74,7 +74,7 @@ if mode == 'read' then
     end
     return settle()
 end
-local first = redis.call('EXISTS', LOCK) == 0 and head()
+local first = redis.call('EXISTS', LOCK) == 0 and head(redis.call('LINDEX', LIST, 0))
 if first then
     tell(CHANNEL .. ':' .. first, ARGV[2])
 end

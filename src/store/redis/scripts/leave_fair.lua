@@ -7,7 +7,7 @@
 -- Replies  1 when it had a place, else 0
 -- include queue
 local place = leave(ARGV[1], tonumber(ARGV[2]))
-local first = redis.call('EXISTS', LOCK) == 0 and head()
+local first = redis.call('EXISTS', LOCK) == 0 and head(redis.call('LINDEX', LIST, 0))
 if first then
     redis.pcall('PUBLISH', CHANNEL .. ':' .. first, ARGV[3])
 end

@@ -4,15 +4,15 @@
 -- something was removed.
 --
 -- KEYS[1..5]  as in acquire_fair.lua
--- ARGV[1]  owner    ARGV[2]  how long it wanted to wait    ARGV[3]  what Redisson publishes for "unlocked"
+-- ARGV[1]  owner    ARGV[2]  how long it wanted to wait; '': it has no place    ARGV[3]  what Redisson publishes for "unlocked"
 --
 -- Replies  how many subscribers were told, or -1 when the owner did not have it
 -- include queue
 local held = redis.call('HDEL', LOCK, ARGV[1])
-local place = leave(ARGV[1], tonumber(ARGV[2]))
+local place = ARGV[2] ~= '' and leave(ARGV[1], tonumber(ARGV[2]))
 local told
 if (held == 1 or place) and redis.call('EXISTS', LOCK) == 0 then
-    local first = head()
+    local first = head(redis.call('LINDEX', LIST, 0))
     -- Without anybody in the queue there may be others, who do not queue. What is done is done, also for a
     -- user who may not publish there.
     told = redis.pcall('PUBLISH', first and CHANNEL .. ':' .. first or CHANNEL, ARGV[3])

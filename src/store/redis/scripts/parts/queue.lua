@@ -20,29 +20,33 @@ end
 
 -- Takes an owner out of the queue. Those behind it were counting on its time, which Redisson takes off them
 -- when it leaves; here only what is left of it, or one whose turn came late would be thrown out for it.
--- Returns its place, false when it had none.
-local function leave(owner, wait)
-    local place = redis.call('LPOS', LIST, owner)
-    local till = redis.call('ZSCORE', TILL, owner)
-    if not place and not till then
-        return false
-    end
+local function remove(owner, place, till, wait)
     redis.call('ZREM', TRIED, owner)
     redis.call('ZREM', TILL, owner)
     if place then
         redis.call('LREM', LIST, 0, owner)
         shift(place, -math.max(0, math.min(wait, (till or now) - now)))
     end
+end
+
+-- The same, wherever it stands. Returns its place, false when it had none.
+local function leave(owner, wait)
+    local place = redis.call('LPOS', LIST, owner)
+    local till = redis.call('ZSCORE', TILL, owner)
+    if place or till then
+        remove(owner, place, till, wait)
+    end
     return place
 end
 
--- Who is first, nil when nobody is, and ms for which it may stay that without a sign of life. Those before it
--- that are dead are taken out, also one without a score, which Redisson would keep for ever.
-local function head()
-    local owner = redis.call('LINDEX', LIST, 0)
+-- Who is first, nil when nobody is, ms for which it may stay that without a sign of life, and its time in the
+-- sorted set. Those before it that are dead are taken out, also one without a score, which Redisson would keep
+-- for ever. `owner`: the head of the list.
+local function head(owner)
     while owner do
         local tried = tonumber(redis.call('ZSCORE', TRIED, owner))
-        local till = tonumber(redis.call('ZSCORE', TILL, owner) or 0)
+        local score = tonumber(redis.call('ZSCORE', TILL, owner) or nil)
+        local till = score or 0
         if tried and tried > now then -- the clock was set back
             redis.call('ZADD', TRIED, now, owner)
             tried = now
@@ -51,7 +55,7 @@ local function head()
             till = tried + SILENCE
         end
         if till > now then
-            return owner, till - now
+            return owner, till - now, score
         end
         leave(owner, math.huge)
         owner = redis.call('LINDEX', LIST, 0)
