@@ -138,7 +138,8 @@ static void note_closed(struct hfi_gate *gate)
 
     gate->wait->doubt_until_ns = 0;
     DL_FOREACH (gate->queue, waiter) {
-        waiter->closed = true;
+        waiter->closed |=
+            waiter->tries_before < gate->tries; /* else it may have been before it came */
     }
 }
 

@@ -368,6 +368,22 @@ static void a_fair_owner_keeps_its_number(void **state)
                "try L#4 30000\n");
 }
 
+/* What a lost answer may have left is never met again: not even when the store has shown what it was. */
+static void a_fair_try_without_answer_is_not_used_again(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", FAIR());
+    unknown(&s, "try L#1");
+    released(&s, "release L#1", 0); /* it had been executed */
+    hush(&s);
+    unknown(&s, "try L#2");
+    pass(&s, 1000);
+    expect(&s, "L#2 TRYING -> RELEASING\n"
+               "release L#2\n"
+               "L#3 IDLE -> TRYING\n"
+               "try L#3 30000\n");
+}
+
 static void a_fair_owner_enters_again(void **state)
 {
     (void)state;
@@ -681,6 +697,7 @@ int main(void)
         TEST(a_fair_waiter_leaves_another_of_its_owner),
         TEST(a_fair_try_without_answer),
         TEST(a_fair_owner_keeps_its_number),
+        TEST(a_fair_try_without_answer_is_not_used_again),
         TEST(a_fair_owner_enters_again),
         TEST(non_reentrant),
         TEST(spin),
