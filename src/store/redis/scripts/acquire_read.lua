@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  the lock (see acquire_write.lua)
 -- KEYS[2]  this owner's key: <prefix>:<owner>:rwlock_timeout:1, which lives as long as its hold
--- KEYS[3]  the writers for whom new readers wait
+-- KEYS[3]  the clients for whose writers new readers wait
 -- ARGV[1]  owner    ARGV[2]  ttl in ms
 --
 -- Replies  {1, 1, 1}    taken; readers have no tokens

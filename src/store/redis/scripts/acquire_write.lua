@@ -6,7 +6,7 @@
 -- KEYS[1]  the lock: a hash with mode = "read" or "write", and owner -> count, or <owner>:write -> "1"
 --          (Redisson's RReadWriteLock)
 -- KEYS[2]  the counter of tokens, in the lock's slot
--- KEYS[3]  the writers for whom new readers wait: a sorted set of owner -> until when, epoch ms
+-- KEYS[3]  the clients for whose writers new readers wait: a sorted set of client id -> until when, epoch ms
 -- ARGV[1]  owner    ARGV[2]  ttl in ms    ARGV[3]  how many tokens are wanted
 -- ARGV[4]  what the names of the readers' keys begin with
 -- ARGV[5]  when it is busy, new readers are to wait for so many ms; 0: not at all
@@ -17,6 +17,7 @@
 -- include token
 -- include readers
 local field = ARGV[1] .. ':write'
+local client = string.match(ARGV[1], '^(.+):') or ARGV[1] -- others of its owners may have left meanwhile
 if redis.call('HEXISTS', KEYS[1], field) == 1 then
     return {2}
 end
@@ -34,7 +35,7 @@ if left ~= 0 then
         local time = redis.call('TIME')
         local till = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[5]
         -- Without memory for it, or without the right to, it is a wish that is not fulfilled.
-        if type(redis.pcall('ZADD', KEYS[3], till, ARGV[1])) == 'number' then
+        if type(redis.pcall('ZADD', KEYS[3], till, client)) == 'number' then
             redis.call('PEXPIRE', KEYS[3], ARGV[5])
             waits = 1
             -- It must be heard of again before that.
@@ -49,6 +50,6 @@ if mode then
 end
 redis.call('HSET', KEYS[1], 'mode', 'write', field, '1')
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-redis.call('ZREM', KEYS[3], ARGV[1])
+redis.call('ZREM', KEYS[3], client)
 redis.call('SET', KEYS[2], string.format('%.0f', last))
 return {1, last - count + 1, count}

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Gives a read-write lock back that was held for writing: removes this owner's hold and its wish to be
+-- Gives a read-write lock back that was held for writing: removes this owner's hold and its client's wish to be
 -- preferred, and nothing else. If it reads, too, it goes on doing so, and others may now. Repeatable. No
 -- command here is refused by a server that is out of memory, once something was removed.
 --
--- KEYS[1]  the lock    KEYS[2]  its channel    KEYS[3]  the writers for whom new readers wait
+-- KEYS[1]  the lock    KEYS[2]  its channel    KEYS[3]  the clients for whose writers new readers wait
 -- ARGV[1]  owner       ARGV[2]  what the names of the readers' keys begin with
 -- ARGV[3]  what Redisson publishes for "not written any more"
 --
 -- Replies  how many subscribers were told, or -1 when the owner did not have it
 -- include readers
-local waited = redis.call('ZREM', KEYS[3], ARGV[1])
+local waited = redis.call('ZREM', KEYS[3], string.match(ARGV[1], '^(.+):') or ARGV[1])
 local held = redis.call('HDEL', KEYS[1], ARGV[1] .. ':write')
 if held == 1 then
     local left, dead = readers(KEYS[1], ARGV[2])
