@@ -142,6 +142,7 @@ void hfi_redis_watch(struct hfi_redis *redis, struct hfi_watch *watch)
     }
     join(redis, sub);
     if (!watch->store_data) {
+        watch->deleted = false;
         DL_APPEND(sub->watches, watch);
         redis->watch_count++;
     }
@@ -214,6 +215,7 @@ static void confirmed(struct hfi_redis *redis, struct hfi_subscription *sub)
         DL_DELETE(redis->unconfirmed, sub);
     sub->stage = HFI_SUB_ACTIVE;
     DL_FOREACH (sub->watches, watch) {
+        watch->deleted = false; /* another message may have been missed since that one */
         if (is_unconfirmed(watch))
             hfi_redis_finish(redis, &watch->request, HFI_DONE, HF_OK);
         else
