@@ -62,6 +62,7 @@ int hfi_gate_make_wait(struct hfi_gate *gate)
     wait->watch.name = wait->leave.name = gate->name;
     wait->watch.name_len = wait->leave.name_len = gate->name_len;
     wait->watch.kind = wait->leave.kind = gate->kind;
+    wait->watch.permits = wait->leave.permits = gate->permits;
     wait->timer.kind = HFI_TIMER_GATE;
     wait->gate = gate;
     gate->wait = wait;

@@ -149,6 +149,7 @@ struct hfi_watch {
     uint64_t
         owner; /* TURN: whose; LEAVE of a fair lock: whose place. They may change with a new WATCH */
     uint32_t wait_ms; /* LEAVE of a fair lock: as in the lease */
+    uint32_t permits; /* PERMITS, SEMAPHORE: how many the gate asks for */
     uint16_t name_len;
     uint8_t topic; /* enum hfi_topic; may change with a new WATCH */
     uint8_t kind;  /* enum hfi_kind of the gate */
