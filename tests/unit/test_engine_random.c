@@ -80,7 +80,7 @@ static void and_it_did_happen(void **state)
     saw(s);
     for (int kind = 0; kind < HFI_KIND_LATCH; kind++)
         assert_true(s->of_kind[kind] > 100);
-    assert_true(s->shared > 100 && s->borrowed > 100 && s->reused > 20 && s->upgrades > 100 &&
+    assert_true(s->shared > 100 && s->borrowed > 100 && s->reused > 3 && s->upgrades > 100 &&
                 s->reentries > 100);
     assert_true(s->undone > 100 && s->opened > 100 && s->deleted > 100);
 }
