@@ -25,4 +25,10 @@ if held == 1 then
 end
 -- What is done is done, also for a user who may not publish there.
 local told = held + waited > 0 and redis.pcall('PUBLISH', KEYS[2], ARGV[3])
-return held == 0 and -1 or type(told) == 'number' and told or 0
+told = type(told) == 'number' and told or 0
+if held == 1 and told > 0 then
+    -- That wakes the threads of Redisson that sleep now. One that has looked and does not sleep yet would miss
+    -- it: this, which a reader's release publishes, it finds when it goes to sleep.
+    redis.pcall('PUBLISH', KEYS[2], '0')
+end
+return held == 0 and -1 or told
