@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* A writer's release tells Redisson to wake the threads that sleep at that moment; one that has looked, and does
- * not sleep yet, misses it (beside itself, too). So long after its look it sleeps. */
-#define ASLEEP_MS 5
 /* What half of the hand-offs must not exceed. Fair waiters of ours look again after 1.5 s, message or not. */
 #define USUAL_US 100000
 
@@ -39,6 +36,8 @@ void expect_held(struct side *side, const char *kind, const char *what, bool is)
     assert_int_equal(answer_number(side_do(side, "t", "%s held %s", kind, what), "held"), is);
 }
 
+/* A writer's release of Redisson's wakes the threads that sleep at that moment; one that has looked, and does not
+ * sleep yet, misses it. So its waiters must sleep before another of its own lets go. */
 void begin_wait(struct stage *stage, const char *kind, enum topic topic, const char *what,
                 const char *key)
 {
@@ -48,8 +47,8 @@ void begin_wait(struct stage *stage, const char *kind, enum topic topic, const c
     side_tell(stage->b, "w", "%s lock %s", kind, what);
     AWAIT((topic == TOPIC_NONE || count_subscribers(stage, topic, key) >= 1) &&
           count_looks(&stage->server) >= before + looks);
-    if (stage->b->make == MAKE_JAVA && topic == TOPIC_READ_WRITE)
-        nap_ms(ASLEEP_MS);
+    if (stage->make_a == MAKE_JAVA && stage->make_b == MAKE_JAVA && topic == TOPIC_READ_WRITE)
+        AWAIT(answer_number(side_do(stage->b, "x", "thread asleep w"), "asleep") == 1);
 }
 
 void end_wait(struct side *side, const char *kind, const char *what, char *owner)

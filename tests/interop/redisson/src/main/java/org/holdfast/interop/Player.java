@@ -5,8 +5,10 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -30,6 +32,7 @@ public final class Player {
 
     private final Map<String, Kind> kinds = new HashMap<>();
     private final Map<String, ExecutorService> threads = new HashMap<>();
+    private final Map<String, Thread> named = new ConcurrentHashMap<>();
 
     private Player(RedissonClient redisson) {
         kinds.put("mutex", Locks.of(redisson, redisson::getLock));
@@ -42,6 +45,7 @@ public final class Player {
         kinds.put("semaphore", new Semaphores(redisson));
         kinds.put("permits", new Permits(redisson));
         kinds.put("latch", new Latches(redisson));
+        kinds.put("thread", (verb, arguments) -> "asleep=" + (isAsleep(named.get(arguments[0])) ? 1 : 0));
     }
 
     private static synchronized void say(String thread, String what) {
@@ -68,12 +72,26 @@ public final class Player {
         }
     }
 
+    /** Redisson's waiters sleep in a Semaphore. */
+    private static boolean isAsleep(Thread thread) {
+        Thread.State state = thread.getState();
+        return (state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING)
+                && Arrays.stream(thread.getStackTrace()).anyMatch(at -> at.getClassName().endsWith(".Semaphore"));
+    }
+
+    private ExecutorService start(String name) {
+        return Executors.newSingleThreadExecutor(what -> {
+            Thread thread = new Thread(what, name);
+            named.put(name, thread);
+            return thread;
+        });
+    }
+
     private void play() throws IOException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ");
-            threads.computeIfAbsent(words[0], name -> Executors.newSingleThreadExecutor())
-                    .execute(() -> act(words));
+            threads.computeIfAbsent(words[0], this::start).execute(() -> act(words));
         }
     }
 
