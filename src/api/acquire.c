@@ -336,6 +336,19 @@ static struct hfi_async *find_async(hf_client *client, const void *cookie)
     return NULL;
 }
 
+/* A part that is there, and whose event nobody has taken yet: the whole would go on with the next one. */
+static bool cancel_whole(const hf_client *client, const void *cookie)
+{
+    struct hfi_async *async;
+    bool any = false;
+
+    DL_FOREACH (client->events, async) {
+        if (async->whole && async->cookie == cookie && !async->waiter.result && !async->cancelled)
+            any = async->cancelled = true;
+    }
+    return any;
+}
+
 int hf_cancel(hf_client *client, void *cookie)
 {
     struct hfi_async *async;
@@ -347,6 +360,7 @@ int hf_cancel(hf_client *client, void *cookie)
     error = hfi_enter(client);
     if (error)
         return error;
+    any = cancel_whole(client, cookie);
     for (; (async = find_async(client, cookie)); any = true) /* the list changes meanwhile */
         feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
     hfi_leave(client);

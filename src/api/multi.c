@@ -429,12 +429,15 @@ static bool conclude(struct start *start, struct hf_event *event)
 static bool advance(struct hfi_async *async, struct hf_event *event)
 {
     struct start *start = async->waiter.cookie;
+    bool cancelled = async->cancelled;
     int error;
 
     free(async);
     if (event->type != HF_EVENT_ACQUIRED)
         return fail(start, event->error, event);
     start->multi->hold[start->wanted[start->next].place] = event->hold;
+    if (cancelled)
+        return fail(start, hfi_fail(HF_ERR_CANCELLED, "%s", hf_strerror(HF_ERR_CANCELLED)), event);
     if (++start->next == start->count)
         return conclude(start, event);
     error = begin_next(start);

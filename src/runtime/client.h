@@ -113,6 +113,7 @@ struct hfi_async {
     struct hfi_async *prev, *next; /* all in progress; then events */
     const struct hfi_whole *whole; /* NULL: it is one by itself */
     void *cookie;
+    bool cancelled; /* of a whole: what came of this part is taken, and then it goes on no further */
 };
 
 /* A socket, and who still uses it: it is closed when nobody does. */

@@ -225,6 +225,36 @@ static void events_of_failure(void **state)
     hf_close(c);
 }
 
+/* One member is there, and nobody has taken its event: the next is not asked for any more. */
+static void cancelled_between(void **state)
+{
+    hf_client *a = client_open(), *b = client_open(), *c = client_open(), *from;
+    const struct hf_member members[] = { MEMBER(a, "one", HF_EXCLUSIVE),
+                                         MEMBER(b, "two", HF_WRITE) };
+    hf_hold *rival = take(c, "two", TRY);
+    struct pollfd p = { .fd = hf_fd(a), .events = POLLIN };
+    struct hf_event event;
+    int cookie;
+
+    (void)state;
+    assert_int_equal(hf_multi_acquire_start(members, 2, NULL, &cookie), HF_OK);
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+    assert_int_equal(hf_cancel(b, &cookie), HF_ERR_NOT_FOUND);
+    assert_int_equal(hf_cancel(a, &cookie), HF_OK);
+    assert_int_equal(hf_cancel(a, &cookie), HF_ERR_NOT_FOUND);
+    event = next_of(a, b, &from);
+    assert_int_equal(event.type, HF_EVENT_FAILED);
+    assert_int_equal(event.error, HF_ERR_CANCELLED);
+    assert_ptr_equal(event.cookie, &cookie);
+    no_event(a);
+    no_event(b);
+    AWAIT(try_once(c, "one") == HF_OK);
+    give(rival);
+    hf_close(a);
+    hf_close(b);
+    hf_close(c);
+}
+
 /* Clients end while a multi acquire is under way, or is done and nobody has taken its event. */
 static void closing_under_way(void **state)
 {
@@ -296,8 +326,9 @@ static void not_here(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_or_none), TEST(arguments),         TEST(no_circle),         TEST(one_is_lost),
-        TEST(with_events), TEST(events_of_failure), TEST(closing_under_way), TEST(CANCELLED_THREAD),
+        TEST(all_or_none),       TEST(arguments),         TEST(no_circle),
+        TEST(one_is_lost),       TEST(with_events),       TEST(events_of_failure),
+        TEST(cancelled_between), TEST(closing_under_way), TEST(CANCELLED_THREAD),
     };
 
     return suite_main(argc, argv, "multi", tests, sizeof tests / sizeof tests[0]);
