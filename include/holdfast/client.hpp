@@ -235,8 +235,8 @@ struct member {
 namespace detail
 {
 
-inline int take_all(const std::vector<member> &members, const hf_acquire_options &options,
-                    hf_hold **ret_hold)
+/* The same for C, as long as they are there. */
+inline std::vector<hf_member> raw_members(const std::vector<member> &members)
 {
     std::vector<hf_member> raw(members.size());
 
@@ -247,6 +247,14 @@ inline int take_all(const std::vector<member> &members, const hf_acquire_options
         raw[i].mode = members[i].mode;
         raw[i].permits = members[i].permits;
     }
+    return raw;
+}
+
+inline int take_all(const std::vector<member> &members, const hf_acquire_options &options,
+                    hf_hold **ret_hold)
+{
+    const std::vector<hf_member> raw = raw_members(members);
+
     return hf_multi_acquire(raw.data(), raw.size(), &options, ret_hold);
 }
 

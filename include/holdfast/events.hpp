@@ -16,9 +16,11 @@
 #define HOLDFAST_EVENTS_HPP
 
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include <holdfast/client.hpp>
 #include <holdfast/objects.h>
@@ -39,6 +41,14 @@ class events
 
     explicit events(const client &of) : client_(of.get())
     {
+    }
+
+    ~events()
+    {
+        const std::lock_guard<std::mutex> guard(shared().guard);
+
+        for (auto i = shared().pending.begin(); i != shared().pending.end();)
+            i = i->second->starter == this ? shared().pending.erase(i) : std::next(i);
     }
 
     events(const events &) = delete;
@@ -65,8 +75,21 @@ class events
     {
         const hf_acquire_options raw = options.raw();
 
-        return start({ std::move(then), nullptr }, name, error, [&](void *cookie) {
+        return start({ std::move(then), nullptr, this }, name, error, [&](void *cookie) {
             return hf_acquire_start(client_, detail::c_text(name), &raw, cookie);
+        });
+    }
+
+    /* Starts hf_multi_acquire(). Its members' clients each have such an object, and all of these dispatch: `then`
+     * is called by the last member's. To cancel, ask each of them. */
+    ticket acquire_all(const std::vector<member> &members, const acquire_options &options,
+                       acquired then, std::error_code &error = throws())
+    {
+        const hf_acquire_options raw = options.raw();
+        const std::vector<hf_member> all = detail::raw_members(members);
+
+        return start({ std::move(then), nullptr, this }, "several locks", error, [&](void *cookie) {
+            return hf_multi_acquire_start(all.data(), all.size(), &raw, cookie);
         });
     }
 
@@ -77,7 +100,7 @@ class events
     {
         const hf_wait_options raw = waiting(wait);
 
-        return start({ nullptr, std::move(then) }, name, error, [&](void *cookie) {
+        return start({ nullptr, std::move(then), this }, name, error, [&](void *cookie) {
             return hf_semaphore_acquire_start(client_, detail::c_text(name), permits, &raw, cookie);
         });
     }
@@ -88,7 +111,7 @@ class events
     {
         const hf_wait_options raw = waiting(wait);
 
-        return start({ nullptr, std::move(then) }, name, error, [&](void *cookie) {
+        return start({ nullptr, std::move(then), this }, name, error, [&](void *cookie) {
             return hf_latch_await_start(client_, detail::c_text(name), &raw, cookie);
         });
     }
@@ -96,7 +119,7 @@ class events
     /* Starts a release. The hold is empty from now on. */
     void release(hold given, finished then, std::error_code &error = throws())
     {
-        start({ nullptr, std::move(then) }, "release", error,
+        start({ nullptr, std::move(then), this }, "release", error,
               [&](void *cookie) { return hf_release_start(given.detach(), cookie); });
     }
 
@@ -128,7 +151,21 @@ class events
     struct pending {
         acquired on_hold;
         finished on_end;
+        const events *starter;
     };
+
+    /* Of all objects: an event may come from another client than it was started on. */
+    struct registry {
+        std::mutex guard;
+        std::unordered_map<ticket, std::unique_ptr<struct pending>> pending;
+    };
+
+    HF_API static registry &shared()
+    {
+        static registry all;
+
+        return all;
+    }
 
     static hf_wait_options waiting(std::optional<milliseconds> wait) noexcept
     {
@@ -150,8 +187,8 @@ class events
         int result;
 
         {
-            const std::lock_guard<std::mutex> guard(guard_);
-            pending_.emplace(cookie, std::move(owned));
+            const std::lock_guard<std::mutex> guard(shared().guard);
+            shared().pending.emplace(cookie, std::move(owned));
         }
         result = begin(cookie);
         if (result == HF_OK)
@@ -161,15 +198,15 @@ class events
         return nullptr;
     }
 
-    std::unique_ptr<pending> forget(ticket cookie)
+    static std::unique_ptr<pending> forget(ticket cookie)
     {
-        const std::lock_guard<std::mutex> guard(guard_);
-        const auto i = pending_.find(cookie);
+        const std::lock_guard<std::mutex> guard(shared().guard);
+        const auto i = shared().pending.find(cookie);
         std::unique_ptr<pending> owned;
 
-        if (i != pending_.end()) {
+        if (i != shared().pending.end()) {
             owned = std::move(i->second);
-            pending_.erase(i);
+            shared().pending.erase(i);
         }
         return owned;
     }
@@ -195,8 +232,6 @@ class events
 
     hf_client *client_;
     changed changed_;
-    std::mutex guard_;
-    std::unordered_map<ticket, std::unique_ptr<pending>> pending_;
 };
 
 } // namespace holdfast

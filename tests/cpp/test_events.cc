@@ -86,6 +86,41 @@ void failing()
     CHECK(events.dispatch() == 0);
 }
 
+/* The one event comes from either client. */
+void together()
+{
+    const client a(store_uri()), b(store_uri()), c(store_uri());
+    events of_a(a), of_b(b);
+    std::vector<std::error_code> told;
+    hold all;
+    const auto both = [&] {
+        of_a.dispatch();
+        of_b.dispatch();
+        return all || !told.empty();
+    };
+    const auto take = [&](std::error_code error, hold got) {
+        if (error)
+            told.push_back(error);
+        all = std::move(got);
+    };
+
+    for (const auto &members : { std::vector<holdfast::member>{ { a, "x" }, { b, "y" } },
+                                 std::vector<holdfast::member>{ { b, "x" }, { a, "y" } } }) {
+        of_a.acquire_all(members, {}, take);
+        AWAIT(both());
+        CHECK(all.held() && all.member(1).name() == "y" && !c.try_acquire("x"));
+        CHECK(!all.release());
+    }
+
+    const hold rival = c.acquire("y");
+    const auto ticket = of_a.acquire_all({ { a, "x" }, { b, "y" } }, {}, take);
+    AWAIT(of_a.cancel(ticket) || of_b.cancel(ticket));
+    AWAIT(both());
+    CHECK(told.size() == 1 && told[0] == HF_ERR_CANCELLED && !all);
+    AWAIT(c.try_acquire("x"));
+    THROWS(of_a.acquire_all({ { a, "x" }, { a, "x" } }, {}, take), HF_ERR_INVALID);
+}
+
 /* Holds of blocking calls come here, too. */
 void losing()
 {
@@ -120,8 +155,8 @@ void throwing()
 }
 
 constexpr test TESTS[] = {
-    { "acquiring", acquiring }, { "in_turn", in_turn },   { "failing", failing },
-    { "losing", losing },       { "throwing", throwing },
+    { "acquiring", acquiring }, { "in_turn", in_turn }, { "failing", failing },
+    { "together", together },   { "losing", losing },   { "throwing", throwing },
 };
 
 } // namespace
