@@ -154,14 +154,15 @@ const char *hfi_cli_age(char to[CLI_AGE_ROOM], int64_t ms)
 const char *hfi_cli_span(char to[CLI_SPAN_ROOM], int64_t ms)
 {
     long long whole = (long long)(ms / 1000);
-    int fraction = (int)(ms % 1000), digits = 3;
+    char fraction[] = { (char)('0' + ms / 100 % 10), (char)('0' + ms / 10 % 10),
+                        (char)('0' + ms % 10), '\0' };
 
-    for (; digits > 0 && fraction % 10 == 0; digits--)
-        fraction /= 10;
+    for (size_t i = sizeof fraction - 1; i > 0 && fraction[i - 1] == '0'; i--)
+        fraction[i - 1] = '\0';
     if (ms < 1000)
         snprintf(to, CLI_SPAN_ROOM, "%lldms", (long long)ms);
-    else if (digits > 0)
-        snprintf(to, CLI_SPAN_ROOM, "%lld.%0*ds", whole, digits, fraction);
+    else if (fraction[0])
+        snprintf(to, CLI_SPAN_ROOM, "%lld.%ss", whole, fraction);
     else if (whole % 3600 == 0)
         snprintf(to, CLI_SPAN_ROOM, "%lldh", whole / 3600);
     else if (whole % 60 == 0)

@@ -565,7 +565,7 @@ static void usage_errors_are_64(void **state)
         { "holdfast", "run", "x", "--and", "y", "--shared", "true" },
     };
     const char *argv[6 + 2 * 64] = { "holdfast", "run", "n0" };
-    char names[64][8];
+    char names[64][16];
     int count = 3;
 
     (void)state;
