@@ -114,22 +114,42 @@ static void one_turn(struct direct *direct, int ms)
     direct->class_->tick(direct->store, now());
 }
 
-int direct_ask(struct direct *direct, struct hfi_request *request, enum hfi_op op)
+static void submit(struct direct *direct, struct hfi_request *request, enum hfi_op op)
 {
-    const struct hfi_request *finished = NULL;
-    int64_t start = now_ms();
-
     request->op = (uint8_t)op;
     request->outcome = HFI_PENDING;
     request->error = HF_OK;
     request->deadline_ns = now() + 10 * HFI_SEC;
     direct->class_->submit(direct->store, now(), request);
+}
+
+int direct_ask(struct direct *direct, struct hfi_request *request, enum hfi_op op)
+{
+    const struct hfi_request *finished = NULL;
+    int64_t start = now_ms();
+
+    submit(direct, request, op);
     while (!(finished = direct->class_->finished(direct->store))) {
         assert_true(now_ms() - start < PATIENCE_MS);
         one_turn(direct, 10);
     }
     assert_ptr_equal(finished, request);
     return request->error;
+}
+
+void direct_ask_in_vain(struct direct *direct, struct hfi_request *request, enum hfi_op op)
+{
+    char byte;
+
+    assert_true(direct->fd[0] >= 0);
+    submit(direct, request, op);
+    send_output(direct, 0);
+    shutdown(direct->fd[0], SHUT_WR); /* the server reads all there is, and then the end */
+    while (recv(direct->fd[0], &byte, 1, 0) > 0)
+        ;
+    end(direct, 0, "its answer is lost");
+    assert_ptr_equal(direct->class_->finished(direct->store), request);
+    assert_int_equal(request->outcome, HFI_UNKNOWN);
 }
 
 static void must(struct direct *direct, struct hfi_request *request, enum hfi_op op)

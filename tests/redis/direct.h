@@ -22,6 +22,10 @@ void direct_close(struct direct *direct);
 /* Submits it, and waits until it is finished. Returns its error. */
 int direct_ask(struct direct *direct, struct hfi_request *request, enum hfi_op op);
 
+/* Sends it, and loses the connection before an answer can come: the server has executed it. The connection is
+ * there already, from an earlier request. */
+void direct_ask_in_vain(struct direct *direct, struct hfi_request *request, enum hfi_op op);
+
 /* These fail the test when the request is not DONE. */
 enum hfi_verdict direct_try(struct direct *direct, struct hfi_lease *lease);
 enum hfi_verdict direct_release(struct direct *direct, struct hfi_lease *lease);

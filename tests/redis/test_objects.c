@@ -4,11 +4,13 @@
  * what is said, is Redisson's, byte for byte; and what is ours alone. Steps are the store's: the same one can
  * be taken twice.
  */
-#include "redis/host.h"
+#include "holdfast/objects.h"
+#include "redis/direct.h"
 
 #include <string.h>
 
-static struct host host;
+static struct direct host;
+static uint64_t serial;
 static struct hfi_object object; /* the last step, with its answer */
 
 #define ID "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -25,8 +27,8 @@ static int step(struct hfi_object wanted)
     object = wanted;
     object.name_len = (uint16_t)strlen(object.name);
     if (!object.serial)
-        object.serial = ++host.serial;
-    return host_ask(&host, &object.request, HFI_OP_OBJECT);
+        object.serial = ++serial;
+    return direct_ask(&host, &object.request, HFI_OP_OBJECT);
 }
 
 /* STEP(verb, name, members…) */
@@ -35,13 +37,13 @@ static int step(struct hfi_object wanted)
 static int begin(void **state)
 {
     test_begin(state);
-    host_open(&host, "", "");
+    direct_open(&host, 'e', "", "");
     return 0;
 }
 
 static int end(void **state)
 {
-    host_close(&host);
+    direct_close(&host);
     free(object.data);
     object.data = NULL;
     raw_do(&server, "FLUSHALL");
@@ -636,8 +638,8 @@ static void executed_once(void **state)
         raw_do(&server, STEPS[i].before);
         lost.name = "x";
         lost.name_len = 1;
-        lost.serial = ++host.serial;
-        host_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
+        lost.serial = ++serial;
+        direct_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
         AWAIT(raw_integer(&server, "EXISTS holdfast_done:{x}:" ID ":%llu",
                           (unsigned long long)lost.serial) == 1);
         assert_in_range(raw_integer(&server, "PTTL holdfast_done:{x}:" ID ":%llu",
@@ -669,8 +671,8 @@ static void repeated_behind_others(void **state)
 
     (void)state;
     assert_int_equal(STEP(HFI_BUCKET_SET, "a", .value = B("")), HF_OK);
-    lost.serial = ++host.serial;
-    host_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
+    lost.serial = ++serial;
+    direct_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
     AWAIT(exists("b") == 1);
     raw_do(&server, "SET b newer");
     assert_int_equal(step(lost), HF_OK);
@@ -700,8 +702,8 @@ static void notes_do_not_pile_up(void **state)
         assert_int_equal(STEP(HFI_SEMAPHORE_AVAILABLE, "s"), HF_OK);
     }
     assert_int_equal(notes(), 2);
-    lost.serial = ++host.serial;
-    host_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
+    lost.serial = ++serial;
+    direct_ask_in_vain(&host, &lost.request, HFI_OP_OBJECT);
     AWAIT(strcmp(raw_text(&server, "GET s"), "51") == 0);
     assert_int_equal(step(lost), HF_OK);
     assert_int_equal(STEP(HFI_SEMAPHORE_RELEASE, "s", .number = 1), HF_OK);
@@ -771,8 +773,8 @@ static void silent_users(void **state)
 {
     (void)state;
     raw_do(&server, "ACL SETUSER dumb on >word ~* resetchannels +@all");
-    host_close(&host);
-    host_open(&host, "dumb:word@", "");
+    direct_close(&host);
+    direct_open(&host, 'e', "dumb:word@", "");
     raw_do(&server, "SET s 1");
     assert_int_equal(STEP(HFI_SEMAPHORE_RELEASE, "s", .number = 1), HF_OK);
     check_text("s", "2");
@@ -783,8 +785,8 @@ static void silent_users(void **state)
 static void under_a_prefix(void **state)
 {
     (void)state;
-    host_close(&host);
-    host_open(&host, "", "?prefix=app:");
+    direct_close(&host);
+    direct_open(&host, 'e', "", "?prefix=app:");
     assert_int_equal(STEP(HFI_LATCH_SET, "l", .number = 1), HF_OK);
     check_text("app:l", "1");
     assert_int_equal(STEP(HFI_LATCH_DELETE, "l"), HF_OK);
@@ -792,7 +794,7 @@ static void under_a_prefix(void **state)
     assert_int_equal(STEP(HFI_STAMP_SET, "l", .ttl_ms = 1000), HF_OK);
     assert_int_equal(exists("holdfast:stamp:{app:l}"), 1);
     assert_int_equal(raw_integer(&server, "EXISTS holdfast_done:{app:l}:" ID ":%llu",
-                                 (unsigned long long)host.serial),
+                                 (unsigned long long)serial),
                      1);
 }
 

@@ -308,7 +308,7 @@ static void a_fair_lock(void **state)
     taker_start(&one, b, "L", MODE(HF_FAIR));
     AWAIT(inspect(c, "L").waiters == 1);
     java_queues(JAVA ":9", now + 900000); /* behind ours */
-    java_queues(OTHER ":8", now - 1); /* dead */
+    java_queues(OTHER ":8", now - 1);     /* dead */
     taker_start(&two, c, "L", MODE(HF_FAIR));
     AWAIT((lock = inspect(c, "L")).waiters == 3 && has_waiter(0) && has_waiter(2) &&
           waiter(0).age_ms >= 0 && waiter(2).age_ms >= 0);

@@ -7,8 +7,9 @@
  *   greet.c    what is said first on a new connection, and what servers are refused
  *   command.c  a request as a command        reply.c   a reply as an answer
  *   kinds.c    those of other kinds          script.c  calling a script
- *   objects.c  semaphores, latches, buckets, …
- *   watch.c    subscriptions                 people.c  list, inspect, break
+ *   objects.c  semaphores, latches, buckets, …  object_answers.c
+ *   watch.c    subscriptions
+ *   people.c   list, inspect, break: with gather.c, found.c and listing.c
  *   names.c    keys and channels             map.c     names under a prefix
  *   resp.c     writing commands              scripts/  what the server runs
  *   uri.c      redis://…                     uri_options.c   ?prefix=…
