@@ -110,7 +110,7 @@ static void run_lrange(struct sim_call *call)
         return;
     count = sim_slice_fit(&slice, key ? key->fields : 0);
     sim_reply_array(call->reply, count);
-    for (size_t i = (size_t)slice.first; count > 0; count--, i++)
+    for (size_t i = (size_t)slice.first; key && count > 0; count--, i++)
         sim_reply_bulk(call->reply, key->field[i].name, key->field[i].name_len);
 }
 

@@ -220,7 +220,7 @@ static void reply_members(struct sim_call *call, const struct sim_key *key, size
                           size_t count, bool scores)
 {
     sim_reply_array(call->reply, scores ? 2 * count : count);
-    for (size_t i = first; i < first + count; i++) {
+    for (size_t i = first; key && i < first + count; i++) {
         sim_reply_bulk(call->reply, key->field[i].name, key->field[i].name_len);
         if (scores)
             reply_score(call->reply, score_at(key, i));

@@ -943,8 +943,9 @@ static void random_replies(void **state)
         "*2\r\n$1\r\nx\r\n:3\r\n",
         "*4\r\n$1\r\nx\r\n:3\r\n$1\r\ny\r\n:1\r\n",
         "*2\r\n*7\r\n$6\r\nnumber\r\n:1\r\n:5\r\n:0\r\n*0\r\n:0\r\n*0\r\n:5\r\n",
-        "*2\r\n*7\r\n$7\r\npermits\r\n:1\r\n:5\r\n:2\r\n*3\r\n$2\r\nxy\r\n:1\r\n:1\r\n:0\r\n*0\r\n:"
-        "5\r\n",
+        ("*2\r\n*7\r\n$7\r\npermits\r\n:1\r\n:5\r\n:2\r\n*3\r\n$2\r\nxy\r\n:1\r\n:1\r\n:0\r\n*"
+         "0\r\n:"
+         "5\r\n"),
         "*2\r\n*7\r\n$4\r\nfair\r\n:1\r\n:-1\r\n:0\r\n*0\r\n:1\r\n*1\r\n$3\r\na:1\r\n:5\r\n",
         "*2\r\n$15\r\nredisson_sc:{A}\r\n$9\r\nA:timeout\r\n",
         "*2\r\n$14\r\nwait/permits:A\r\n$3\r\n1 5\r\n",
