@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,13 +52,22 @@ int hfi_sqlite_check_folder(struct hfi_sqlite *s)
     return hfi_sqlite_fs_check(folder, s->store.detail, sizeof s->store.detail);
 }
 
+/* Before every request: no formatting here. */
+static void beside(const struct hfi_sqlite *s, const char *suffix, char *path)
+{
+    size_t len = strlen(s->path);
+
+    memcpy(path, s->path, len);
+    memcpy(path + len, suffix, strlen(suffix) + 1);
+}
+
 static bool identify(const struct hfi_sqlite *s, const char *suffix,
                      struct hfi_sqlite_identity *ret_identity)
 {
     char path[HFI_SQLITE_PATH_ROOM];
     struct stat status;
 
-    snprintf(path, sizeof path, "%.*s%s", HFI_SQLITE_PATH_MAX, s->path, suffix);
+    beside(s, suffix, path);
     if (stat(path, &status) != 0)
         return false;
     ret_identity->dev = status.st_dev;
@@ -83,11 +91,11 @@ static void clear_away(const struct hfi_sqlite *s, bool main_moved, bool log_mov
     char path[HFI_SQLITE_PATH_ROOM];
 
     if (main_moved && same(s, "-wal", &s->log_file)) {
-        snprintf(path, sizeof path, "%.*s-wal", HFI_SQLITE_PATH_MAX, s->path);
+        beside(s, "-wal", path);
         unlink(path);
     }
     if ((main_moved || log_moved) && same(s, "-shm", &s->shared_file)) {
-        snprintf(path, sizeof path, "%.*s-shm", HFI_SQLITE_PATH_MAX, s->path);
+        beside(s, "-shm", path);
         unlink(path);
     }
 }

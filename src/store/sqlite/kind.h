@@ -81,6 +81,12 @@ static inline int64_t hfi_sqlite_units_of(const struct hfi_lease *lease)
     }
 }
 
+/* Can one client have places for several numbers of units in the line? */
+static inline bool hfi_sqlite_has_places(uint8_t kind)
+{
+    return kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE;
+}
+
 /* Of several places in the line that one client has in one kind: each fair owner has its own, and so has each
  * number of permits. (The engine has a gate for each of them.) */
 static inline int64_t hfi_sqlite_place_of(const struct hfi_lease *lease)

@@ -36,8 +36,12 @@ bool hfi_sqlite_uuid_ok(const char *text, size_t len)
 
 void hfi_sqlite_life_path(const struct hfi_sqlite *s, const char *uuid, char *path)
 {
-    snprintf(path, HFI_SQLITE_PATH_ROOM, "%.*s.d/%.*s", HFI_SQLITE_PATH_MAX, s->path,
-             HFI_SQLITE_UUID, uuid);
+    size_t len = strlen(s->folder), uuid_len = strnlen(uuid, HFI_SQLITE_UUID);
+
+    memcpy(path, s->folder, len); /* before every request: no formatting */
+    path[len] = '/';
+    memcpy(path + len + 1, uuid, uuid_len);
+    path[len + 1 + uuid_len] = '\0';
 }
 
 enum lock { LOCK_TAKEN, LOCK_FREE, LOCK_MISSING };

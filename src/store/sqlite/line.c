@@ -165,7 +165,7 @@ int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_le
                                            lease->name, len, kind, place, owner, (int64_t)family,
                                            hfi_sqlite_units_of(lease), (int64_t)now));
 
-    if (changes == 0 && (family == HFI_SQLITE_PERMITS || family == HFI_SQLITE_SEMAPHORES))
+    if (changes == 0 && hfi_sqlite_has_places(lease->kind))
         changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_AGAIN, "itiii", s->client,
                                                      lease->name, len, kind, place, owner));
     return changes < 0 ? changes : HF_OK;
@@ -174,11 +174,16 @@ int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_le
 int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
                          uint64_t owner, int64_t *ret_ticket, bool *ret_called)
 {
-    sqlite3_stmt *statement =
-        hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len, (int64_t)kind,
-                         kind == HFI_KIND_FAIR ? (int64_t)owner : 0);
-    int row = hfi_sqlite_row(s, statement);
+    sqlite3_stmt *statement;
+    int row;
 
+    if (hfi_sqlite_has_places(kind))
+        statement =
+            hfi_sqlite_query(s, HFI_SQL_TICKET_ANY, "iti", s->client, name, len, (int64_t)kind);
+    else
+        statement = hfi_sqlite_query(s, HFI_SQL_TICKET_MINE, "itii", s->client, name, len,
+                                     (int64_t)kind, kind == HFI_KIND_FAIR ? (int64_t)owner : 0);
+    row = hfi_sqlite_row(s, statement);
     if (row <= 0)
         return row;
     *ret_ticket = sqlite3_column_int64(statement, 0);
@@ -251,7 +256,7 @@ int hfi_sqlite_leave_line(struct hfi_sqlite *s, struct hfi_request *request)
 {
     const struct hfi_watch *watch = hfi_request_watch(request);
 
-    if (watch->kind == HFI_KIND_PERMITS || watch->kind == HFI_KIND_SEMAPHORE)
+    if (hfi_sqlite_has_places(watch->kind))
         return leave_counted(s, watch);
     return hfi_sqlite_line_leave(s, watch->name, watch->name_len, watch->kind, watch->owner);
 }

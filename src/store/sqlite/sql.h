@@ -164,7 +164,9 @@
     X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?3 ORDER BY w.ticket DESC LIMIT 1")         \
     X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?3 ORDER BY w.ticket LIMIT 1")               \
     X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                   \
-                   " AND (?4 = 0 OR place = ?4) ORDER BY called_ns > 0 DESC, ticket LIMIT 1")      \
+                   " AND place = ?4")                                                              \
+    X(TICKET_ANY, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                    \
+                  " ORDER BY called_ns > 0 DESC, ticket LIMIT 1")                                  \
     X(TICKET_LAST, "SELECT ticket FROM waiter WHERE " HFI_SQLITE_MINE                              \
                    " AND (?4 = 0 OR owner = ?4) LIMIT 1")                                          \
     X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (client, name, kind, place, owner, family,"        \

@@ -401,7 +401,7 @@ int hfi_sqlite_line_beside(struct hfi_sqlite *s, enum hfi_sqlite_sql which,
                            struct hfi_sqlite_ticket *ret_ticket);
 /* Leaves a ticket, if there is none. */
 int hfi_sqlite_line_join(struct hfi_sqlite *s, hfi_time now, const struct hfi_lease *lease);
-/* Our ticket: 1, 0 or an error. */
+/* Our ticket: 1, 0 or an error. Of several, one that is called, or the first. */
 int hfi_sqlite_line_mine(struct hfi_sqlite *s, const char *name, size_t len, uint8_t kind,
                          uint64_t owner, int64_t *ret_ticket, bool *ret_called);
 /* Takes a ticket out of the line, and tells whoever is next what it has to know. */
