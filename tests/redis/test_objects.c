@@ -662,6 +662,34 @@ static void executed_once(void **state)
     }
 }
 
+/* The rights that docs/stores/redis.md names are enough for each step. */
+static void rights(void **state)
+{
+    static const char *const BEFORE[] = { "DEL x", "SET x 5", "DEL x {x}:timeout", "SET x v" };
+
+    (void)state;
+    raw_do(&server,
+           "ACL SETUSER locks on >secret resetkeys resetchannels ~x* ~{x* ~redisson_* "
+           "~holdfast* &redisson_* &holdfast:client:* -@all +@connection +evalsha +eval "
+           "+info +publish +exists +del +type +ping +time +pttl +pexpire +get +set +strlen "
+           "+incr +incrby +decr +decrby +hexists +hget +hset +hdel +hlen +hstrlen +hgetall "
+           "+zcard +zcount +zremrangebyscore +client|kill");
+    direct_close(&host);
+    direct_open(&host, 'e', "locks:secret@", "");
+    for (unsigned verb = 0; verb < HFI_VERB_COUNT; verb++) {
+        for (size_t i = 0; i < sizeof BEFORE / sizeof BEFORE[0]; i++) {
+            int error;
+
+            raw_do(&server, BEFORE[i]);
+            error = STEP((uint8_t)verb, "x", .number = 1, .ttl_ms = 1000, .key = B("k"),
+                         .value = B("v"), .token = 1);
+            if (error == HF_ERR_PERMISSION || error == HF_ERR_PROTOCOL)
+                fail_msg("verb %u: %s", verb, host.store->detail);
+        }
+    }
+    raw_do(&server, "ACL DELUSER locks");
+}
+
 /* What somebody else has done in between is not undone by a repetition. */
 static void repeated_behind_others(void **state)
 {
@@ -821,6 +849,7 @@ static const struct CMUnitTest TESTS[] = {
     OBJECTS(wrong_types),
     OBJECTS(out_of_memory),
     OBJECTS(silent_users),
+    OBJECTS(rights),
     OBJECTS(under_a_prefix),
 };
 

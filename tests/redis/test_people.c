@@ -626,6 +626,43 @@ static void what_lies_beside(void **state)
     hf_close(a);
 }
 
+/* The rights that docs/stores/redis.md names for it are enough. */
+static void rights(void **state)
+{
+    hf_client *a = client_open(), *b;
+    hf_hold *held[3], *taken = NULL;
+    char uri[64];
+
+    (void)state;
+    raw_do(&server,
+           "ACL SETUSER people on >secret ~* resetchannels &redisson_* "
+           "&holdfast:client:* -@all +@connection +evalsha +eval +info +publish +type +time "
+           "+pttl +get +strlen +hget +hlen +hgetall +hdel +hset +del +exists +pexpire "
+           "+lindex +lrange +llen +lpos +lrem +zscore +zcard +zcount +zrangebyscore +zrem "
+           "+zadd +zincrby +incrby +scan +pubsub");
+    snprintf(uri, sizeof uri, "redis://people:secret@127.0.0.1:%d/", server.port);
+    b = client_of(uri, NULL);
+    raw_do(&server, "SET permits 3");
+    held[0] = take(a, "L", MODE(HF_FAIR));
+    held[1] = take(a, "R", MODE(HF_SHARED));
+    held[2] = take(a, "W", MODE(HF_WRITE));
+    assert_int_equal(hf_permits_acquire(a, "permits", 2, NULL, &taken), HF_OK);
+    AWAIT(strcmp(listed(b, NULL), "L:fair:held R:read:held W:write:held permits:permits:held") ==
+          0);
+    assert_int_equal(inspect(b, "permits").available, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hf_break(b, hf_hold_name(held[i]), owner_of(held[i])), HF_OK);
+        AWAIT(is_lost(held[i]));
+        hf_release(held[i]);
+    }
+    assert_int_equal(hf_break(b, "permits", owner_of(taken)), HF_OK);
+    AWAIT(is_lost(taken));
+    hf_release(taken);
+    hf_close(a);
+    hf_close(b);
+    raw_do(&server, "ACL DELUSER people");
+}
+
 #define PEOPLE(f) cmocka_unit_test_setup_teardown(f, test_begin, end)
 
 static const struct CMUnitTest TESTS[] = {
@@ -635,7 +672,7 @@ static const struct CMUnitTest TESTS[] = {
     PEOPLE(permits),          PEOPLE(expired_permits),
     PEOPLE(numbers),          PEOPLE(numbers_that_others_wait_for),
     PEOPLE(several_ways),     PEOPLE(a_list_of_all),
-    PEOPLE(what_lies_beside),
+    PEOPLE(what_lies_beside), PEOPLE(rights),
 };
 
 TESTS_MAIN("redis people", TESTS)
