@@ -119,8 +119,10 @@ static int break_one(struct cli_store *store, const hf_list *list, const char *o
 static int break_lock(struct cli_store *store, const char *name, const char *owner)
 {
     hf_list *list = NULL;
-    int result = hf_inspect(store->client, name, &list), code;
+    int result = hfi_cli_store_inspect(store, name, &list), code;
 
+    if (result == HF_ERR_WRONG_TYPE)
+        return hfi_cli_store_exit(result);
     if (result == HF_ERR_NOT_FOUND)
         return nobody(name);
     if (result != HF_OK)

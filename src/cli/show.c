@@ -177,8 +177,10 @@ static int print_text(const hf_list *list)
 static int show_lock(struct cli_store *store, const char *name, int json)
 {
     hf_list *list = NULL;
-    int result = hf_inspect(store->client, name, &list), code;
+    int result = hfi_cli_store_inspect(store, name, &list), code;
 
+    if (result == HF_ERR_WRONG_TYPE)
+        return hfi_cli_store_exit(result);
     if (result != HF_OK && result != HF_ERR_NOT_FOUND)
         return hfi_cli_store_failed(result);
     if (json)

@@ -2,6 +2,7 @@
 /* Opens the store. See store.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/message.h"
 #include "cli/store.h"
+#include "holdfast/objects.h"
 
 /*
  * "scheme://user:PASSWORD@rest". The last '@' counts: a password with unescaped '@' or '/' in it is not
@@ -142,4 +144,27 @@ void hfi_cli_store_close(struct cli_store *store)
     if (store->warnings >= 0)
         close(store->warnings);
     store->hook = store->warnings = -1;
+}
+
+/* A bucket is any string, and a key of another type is a wrong one: so its ttl tells whether there is anything. Only
+ * servers have buckets, and only there something else can be under a name. */
+static bool is_something(hf_client *client, const char *name)
+{
+    int64_t ttl_ms;
+    int result = hf_bucket_ttl(client, name, &ttl_ms);
+
+    return result == HF_OK || result == HF_ERR_WRONG_TYPE;
+}
+
+int hfi_cli_store_inspect(struct cli_store *store, const char *name, hf_list **ret_list)
+{
+    int result = hf_inspect(store->client, name, ret_list);
+
+    if (result != HF_ERR_NOT_FOUND || !is_something(store->client, name))
+        return result;
+    result = hf_inspect(store->client, name, ret_list); /* it may have been taken in between */
+    if (result != HF_ERR_NOT_FOUND)
+        return result;
+    hfi_cli_say("'%s': %s", name, hf_strerror(HF_ERR_WRONG_TYPE));
+    return HF_ERR_WRONG_TYPE;
 }

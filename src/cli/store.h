@@ -35,6 +35,10 @@ int hfi_cli_store_exit(int error);
 /* Says what failed (hf_last_error() of this thread) and returns the exit code. */
 int hfi_cli_store_failed(int error);
 
+/* hf_inspect(), but WRONG_TYPE, after a message, when something else is stored under the name, which for hf_inspect() is
+ * nobody's lock. */
+int hfi_cli_store_inspect(struct cli_store *store, const char *name, hf_list **ret_list);
+
 /* Removes the password from a URI in place; the room it took is filled with NUL. */
 void hfi_cli_hide_password(char *uri);
 

@@ -423,6 +423,33 @@ static void foreign_text_is_harmless(void **state)
     json_decref(json);
 }
 
+static void what_is_not_a_lock_is_told(void **state)
+{
+    static const char *const names[] = { "text", "list", "hash" };
+    char expected[128];
+
+    (void)state;
+    if (!h_is_redis())
+        skip();
+    h_redis("SET text abc");
+    h_redis("RPUSH list 1");
+    h_redis("HSET hash a b");
+    for (int i = 0; i < 3; i++) {
+        snprintf(expected, sizeof expected,
+                 "holdfast: '%s': something that is not a lock is stored under this name\n",
+                 names[i]);
+        assert_int_equal(H_RUN(&p, "holdfast", "show", names[i]), 69);
+        assert_string_equal(p.err_text, expected);
+        assert_int_equal(H_RUN(&p, "holdfast", "show", "--json", names[i]), 69);
+        assert_string_equal(p.out_text, "");
+        assert_int_equal(H_RUN(&p, "holdfast", "break", names[i]), 69);
+        assert_string_equal(p.err_text, expected);
+    }
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "-n", "text", "true"), 69);
+    assert_int_equal(H_RUN(&p, "holdfast", "ls"), 0); /* it is none of ours */
+    assert_null(strstr(p.out_text, "text"));
+}
+
 static void show_a_lock_of_redisson(void **state)
 {
     json_t *json;
@@ -490,6 +517,7 @@ int main(int argc, char **argv)
         TEST(break_changes_nothing_when_the_owner_is_another),
         TEST(break_in_a_race_hits_the_holder_shown_or_nobody),
         TEST(foreign_text_is_harmless),
+        TEST(what_is_not_a_lock_is_told),
         TEST(show_a_lock_of_redisson),
         TEST(a_table_fits_the_terminal),
     };
