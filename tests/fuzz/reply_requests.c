@@ -240,6 +240,10 @@ static void judge_list(const struct hfi_query *query)
             MUST(hfi_glob_match(query->text, lock.name));
         MUST(strlen(lock.name) <= HF_NAME_MAX && lock.waiters >= 0);
         judge_holder(&lock.holder);
+        MUST(lock.holders >= 0 && strcmp(lock.kind, "") != 0);
+        MUST((lock.holders > 0) == (strcmp(lock.state, "held") == 0));
+        for (size_t k = 0; hf_list_holder(query->list, i, k, &waiter) == HF_OK; k++)
+            judge_holder(&waiter);
         for (size_t k = 0; hf_list_waiter(query->list, i, k, &waiter) == HF_OK; k++)
             judge_holder(&waiter);
     }

@@ -444,28 +444,36 @@ static void choose_set(struct hfi_random *random, struct sim_text *command)
     }
 }
 
+static void choose_number_command(struct hfi_random *random, struct sim_text *command)
+{
+    const char *key = PICK(random, KEYS);
+
+    switch (hfi_random_below(random, 5)) {
+    case 0:
+        PUT(command, "INCRBY", key, PICK(random, VALUES));
+        break;
+    case 1:
+        PUT(command, "DECRBY", key, PICK(random, VALUES));
+        break;
+    case 2:
+        PUT(command, "DECR", key);
+        break;
+    case 3:
+        PUT(command, "STRLEN", key);
+        break;
+    default:
+        PUT(command, "HSTRLEN", key, PICK(random, OWNERS));
+        break;
+    }
+}
+
 static void choose_key_command(struct hfi_random *random, struct sim_text *command)
 {
     const char *key = PICK(random, KEYS), *owner = PICK(random, OWNERS);
 
-    switch (hfi_random_below(random, 28)) {
+    switch (hfi_random_below(random, 22)) {
     case 0:
         PUT(command, "GET", key);
-        break;
-    case 22:
-        PUT(command, "INCRBY", key, PICK(random, VALUES));
-        break;
-    case 23:
-        PUT(command, "DECRBY", key, PICK(random, VALUES));
-        break;
-    case 24:
-        PUT(command, "DECR", key);
-        break;
-    case 25:
-        PUT(command, "STRLEN", key);
-        break;
-    case 26:
-        PUT(command, "HSTRLEN", key, owner);
         break;
     case 1:
     case 2:
@@ -676,8 +684,10 @@ void choose_command(struct hfi_random *random, struct sim_text *command)
         choose_script(random, command);
     else if (kind < 60)
         choose_small_script(random, command);
-    else if (kind < 77)
+    else if (kind < 74)
         choose_key_command(random, command);
+    else if (kind < 77)
+        choose_number_command(random, command);
     else if (kind < 81)
         choose_list_command(random, command);
     else if (kind < 85)

@@ -86,13 +86,14 @@ static void renewing_and_releasing(void **state)
  * Each allocation fails in turn
  */
 
-enum { REQUESTS = 6 };
+enum { REQUESTS = 7, ASKED = 6 };
 
 struct story {
     struct hfi_lease *lease;
     struct hfi_watch *watch;
     struct hfi_announcement announcement;
     struct hfi_query list, inspect;
+    struct hfi_object object;
     const struct hfi_request *done[REQUESTS];
     size_t done_count;
 };
@@ -112,34 +113,81 @@ static void collect(struct story *story)
         ;
 }
 
+/* What a script says of each name, by its first letter: B is a lock, P permits, F a queue, N a number. */
+static const char *rows(const struct command *command)
+{
+    static char text[2048];
+    size_t keys = strtoull(command->argv[2], NULL, 10);
+    size_t n = (size_t)snprintf(text, sizeof text, "*%zu\r\n", keys + 1);
+
+    for (size_t i = 0; i < keys; i++) {
+        char first = command->argv[3 + i][0];
+
+        n += (size_t)snprintf(
+            text + n, sizeof text - n, "%s",
+            first == 'B' ? "*3\r\n:1\r\n$4\r\nab:1\r\n$1\r\n1\r\n"
+            : first == 'P'
+                ? "*7\r\n$7\r\npermits\r\n:1\r\n:5\r\n:2\r\n*6\r\n$3\r\nxyz\r\n:1\r\n:1\r\n"
+                  "$1\r\nx\r\n:1\r\n:1\r\n:0\r\n*0\r\n"
+            : first == 'F'
+                ? "*7\r\n$4\r\nfair\r\n:1\r\n:-1\r\n:0\r\n*0\r\n:2\r\n*2\r\n$4\r\ncd:1\r\n"
+                  "$4\r\nef:2\r\n"
+            : first == 'N' ? "*7\r\n$6\r\nnumber\r\n:1\r\n:5\r\n:0\r\n*0\r\n:0\r\n*0\r\n"
+                           : ":0\r\n");
+    }
+    snprintf(text + n, sizeof text - n, ":9\r\n");
+    return text;
+}
+
+/* So many listen for each channel. */
+static const char *listeners(const struct command *command)
+{
+    static char text[1024];
+    size_t n = (size_t)snprintf(text, sizeof text, "*%zu\r\n", 2 * (command->argc - 2));
+
+    for (size_t i = 2; i < command->argc; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "$1\r\nx\r\n:3\r\n");
+    return text;
+}
+
+static bool is(const struct command *command, size_t i, const char *word)
+{
+    return i < command->argc && strcmp(command->argv[i], word) == 0;
+}
+
+/* By its text: what scripts are called with tells them apart. */
+static const char *script_answer(const struct command *command)
+{
+    if (is(command, command->argc - 1, "64") || is(command, command->argc - 1, "4096"))
+        return rows(command);
+    if (is(command, 4, "get"))
+        return "$8\r\nok 0 0 v\r\n";
+    return strncmp(command->argv[3], "holdfast:", 9) == 0
+               ? ":0\r\n"
+               : "*3\r\n:1\r\n:5\r\n:1\r\n"; /* acquire */
+}
+
 /* What a good server says to a command. */
 static const char *answer_to(const struct command *command)
 {
-    static const struct {
-        const char *first, *second, *reply;
-    } ANSWERS[] = {
-        { "EVALSHA", NULL, "-NOSCRIPT x\r\n" },
-        { "HGETALL", NULL, "*4\r\n$6\r\nwait:A\r\n$3\r\n1 5\r\n$6\r\nhold:B\r\n$7\r\n1 2 3 x\r\n" },
-        { "SCAN", NULL, "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nB\r\n$1\r\nC\r\n" },
-        { "PUBSUB", "CHANNELS", "*1\r\n$18\r\nholdfast:client:ab\r\n" },
-        { "PUBSUB", "NUMSUB", "*2\r\n$1\r\nx\r\n:3\r\n" },
-        { "SUBSCRIBE", NULL, NULL },
-        { "UNSUBSCRIBE", NULL, NULL },
-    };
-
-    for (size_t i = 0; i < UNIT_COUNT(ANSWERS); i++)
-        if (strcmp(command->argv[0], ANSWERS[i].first) == 0 &&
-            (!ANSWERS[i].second || strcmp(command->argv[1], ANSWERS[i].second) == 0))
-            return ANSWERS[i].reply;
-    if (strcmp(command->argv[0], "EVAL") != 0)
-        return "+OK\r\n";
-    if (strcmp(command->argv[2], "2") == 0 && command->argc == 8) /* acquire */
-        return "*3\r\n:1\r\n:5\r\n:1\r\n";
-    if (command->argc > 8 && strncmp(command->argv[3], "holdfast:", 9) == 0)
-        return ":0\r\n";
-    return strcmp(command->argv[2], "2") == 0
-               ? "*3\r\n*3\r\n:1\r\n$4\r\nab:1\r\n$1\r\n1\r\n:0\r\n:9\r\n"
-               : "*2\r\n:0\r\n:9\r\n";
+    if (is(command, 0, "EVALSHA"))
+        return "-NOSCRIPT x\r\n";
+    if (is(command, 0, "EVAL"))
+        return script_answer(command);
+    if (is(command, 0, "HGETALL"))
+        return "*6\r\n$6\r\nwait:A\r\n$3\r\n1 5\r\n$6\r\nhold:B\r\n$7\r\n1 2 3 x\r\n"
+               "$12\r\nwait/latch:N\r\n$3\r\n1 5\r\n";
+    if (is(command, 7, "zset"))
+        return "*2\r\n$1\r\n0\r\n*1\r\n$11\r\n{P}:timeout\r\n";
+    if (is(command, 0, "SCAN"))
+        return "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nB\r\n$1\r\nC\r\n";
+    if (is(command, 2, "redisson_*"))
+        return "*1\r\n$65\r\nredisson_lock__channel:{F}:" WIRE_ID ":1\r\n";
+    if (is(command, 1, "CHANNELS"))
+        return "*1\r\n$18\r\nholdfast:client:ab\r\n";
+    if (is(command, 1, "NUMSUB"))
+        return listeners(command);
+    return is(command, 0, "SUBSCRIBE") || is(command, 0, "UNSUBSCRIBE") ? NULL : "+OK\r\n";
 }
 
 static void answer(unsigned link, const struct command *command)
@@ -192,11 +240,12 @@ static void submit(struct hfi_request *request, enum hfi_op op)
 
 static void check_end(const struct story *story, bool failed)
 {
-    assert_int_equal(story->done_count, 5);
+    assert_int_equal(story->done_count, ASKED);
     if (!failed) {
         for (size_t i = 0; i < story->done_count; i++)
             assert_int_equal(story->done[i]->outcome, HFI_DONE);
-        assert_int_equal(hf_list_count(story->list.list), 2);
+        assert_int_equal(hf_list_count(story->list.list), 5);
+        assert_string_equal(story->object.data, "v");
     }
     if (story->lease->request.outcome == HFI_DONE)
         assert_int_equal(story->lease->verdict, HFI_GRANTED);
@@ -212,6 +261,8 @@ static bool tell(size_t nth, bool all_after)
     story.watch = wire_watch(&w, "L");
     story.list = (struct hfi_query){ .list = hfi_list_new() };
     story.inspect = (struct hfi_query){ .text = "A", .list = hfi_list_new() };
+    story.object =
+        (struct hfi_object){ .verb = HFI_BUCKET_GET, .name = "V", .name_len = 1, .serial = 1 };
     memory_watch(nth, all_after);
     memory_arm(false);
     submit(&story.lease->request, HFI_OP_TRY);
@@ -219,7 +270,8 @@ static bool tell(size_t nth, bool all_after)
     submit(&story.announcement.request, HFI_OP_ANNOUNCE);
     submit(&story.list.request, HFI_OP_LIST);
     submit(&story.inspect.request, HFI_OP_INSPECT);
-    for (int turn = 0; story.done_count < 5 && turn < 100; turn++) {
+    submit(&story.object.request, HFI_OP_OBJECT);
+    for (int turn = 0; story.done_count < ASKED && turn < 100; turn++) {
         serve(&story, COMMANDS);
         serve(&story, WAKEUPS);
         w.now += 100 * HFI_MSEC;
@@ -232,6 +284,7 @@ static bool tell(size_t nth, bool all_after)
     wire_close(&w);
     hf_list_free(story.list.list);
     hf_list_free(story.inspect.list);
+    free(story.object.data);
     return failed;
 }
 
