@@ -180,9 +180,10 @@ struct lin_model;
 
 struct scenario {
     const char *name;
-    const char *server; /* NULL: the embedded store */
-    bool forgets;       /* the server loses its data now and then */
-    bool is_calm;       /* no faults but kills (and those only where death frees) */
+    const char *server;  /* NULL: the embedded store */
+    const char *options; /* of the server's URI; NULL: none */
+    bool forgets;        /* the server loses its data now and then */
+    bool is_calm;        /* no faults but kills (and those only where death frees) */
     bool busy_strict;
     unsigned deeds;
     const struct lin_model *model; /* what its locks must be like */

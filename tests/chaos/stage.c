@@ -60,8 +60,13 @@ static void start_store(struct round *round)
     shared->server_port = round->server.port;
     round->crew.server = &round->server;
     for (int slot = 0; slot < CHAOS_SLOTS; slot++) {
+        char *uri = shared->uri[slot];
+        size_t room = sizeof shared->uri[slot];
+
         proxy_start(&round->crew.member[slot].proxy, round->server.port);
-        proxy_uri(&round->crew.member[slot].proxy, shared->uri[slot], sizeof shared->uri[slot]);
+        proxy_uri(&round->crew.member[slot].proxy, uri, room);
+        if (round->scenario->options)
+            snprintf(uri + strlen(uri), room - strlen(uri), "?%s", round->scenario->options);
     }
     round->has_proxies = true;
 }
