@@ -80,6 +80,42 @@ static void renewing_and_releasing(void **state)
         a_life((enum hfi_kind)kind);
 }
 
+/* Likewise for locks that are strings under a prefix, by scripts and by the server's own commands. */
+static void strings(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct hfi_lease *lease;
+        struct hfi_renewal_item item;
+        struct hfi_renewal renewal = { .count = 1, .items = &item };
+
+        wire_open(&w, "redis://h?layout=string&prefix=app:");
+        w.commands = own ? "*2\r\n*1\r\n:1\r\n*-1\r\n" : NULL;
+        lease = wire_lease(&w, "L", 1);
+        item = (struct hfi_renewal_item){ .lease = lease, .ttl_ms = 30000 };
+        wire_submit(&w, &lease->request, HFI_OP_TRY);
+        wire_up(&w, COMMANDS);
+        memory_watch(1, true);
+        exchange("*3\r\n:1\r\n:5\r\n:1\r\n");
+        wire_finished(&w, &lease->request, HFI_DONE, HF_OK);
+        in_peace("try");
+        wire_submit(&w, &renewal.request, HFI_OP_RENEW);
+        if (own)
+            exchange("-OOM x\r\n"); /* and then by the script */
+        exchange("*1\r\n:1\r\n");
+        wire_finished(&w, &renewal.request, HFI_DONE, HF_OK);
+        assert_true(item.kept);
+        in_peace("renewal");
+        wire_redis(&w)->compare = own ? HFI_COMPARE_DELIFEQ : HFI_COMPARE_NONE;
+        wire_submit(&w, &lease->request, HFI_OP_RELEASE);
+        exchange(own ? ":1\r\n:0\r\n" : ":0\r\n");
+        wire_finished(&w, &lease->request, HFI_DONE, HF_OK);
+        in_peace("release");
+        memory_rest();
+        wire_close(&w);
+    }
+}
+
 #endif
 
 /* ------------------------------------------------------------------------------------------------
@@ -327,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #ifndef MEMORY_INTERPOSED
         cmocka_unit_test(renewing_and_releasing),
+        cmocka_unit_test(strings),
 #endif
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(no_memory_for_a_store),
