@@ -70,7 +70,7 @@ chaos: ## kill, stop and cut off real processes on real servers, and check what 
 	@build/dev/bin/chaos broken
 
 .PHONY: interop
-interop: ## run beside the real Redisson, two versions of it (Java 17, Maven); LONG=1: counters for 30 s
+interop: ## run beside the real Redisson (Java 17, Maven), and redis-py and its like; LONG=1: counters for 30 s
 	@scripts/deps.sh build test
 	@scripts/build.sh dev
 	@tests/interop/run -t $(if $(LONG),30,5) $(KINDS) || [ $$? -eq 77 ]
