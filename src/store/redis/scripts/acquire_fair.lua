@@ -23,11 +23,15 @@ if not free and redis.call('HEXISTS', LOCK, me) == 1 then
     return {2}
 end
 local before = redis.call('LINDEX', LIST, 0)
-local first, alive, till = head(before)
+local first, alive = before, 0
+if not free or before ~= me then -- else it is our turn, and we are alive
+    first, alive = head(before)
+end
+look_at_clock()
 if free and (not first or first == me) then
     local last, count = tokens(KEYS[6], ARGV[3], time)
     if first then
-        remove(me, 0, till, wait)
+        remove(me, 0, redis.call('ZSCORE', TILL, me), wait)
     end
     redis.call('HSET', LOCK, me, '1')
     redis.call('PEXPIRE', LOCK, ARGV[2])

@@ -3,8 +3,12 @@
 -- owner -> when it tried last: such a waiter is alive as long as it tries, whatever the other score is.
 local LOCK, LIST, TILL, TRIED, CHANNEL = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local SILENCE = 5000 -- ms after which a waiter of Holdfast counts as dead
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local time, now -- the server's, once it was looked at
+
+local function look_at_clock()
+    time = time or redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
 
 -- Moves when the places of those from `from` on (0: the head) run out.
 local function shift(from, by)
@@ -24,6 +28,7 @@ local function remove(owner, place, till, wait)
     redis.call('ZREM', TRIED, owner)
     redis.call('ZREM', TILL, owner)
     if place then
+        look_at_clock()
         redis.call('LREM', LIST, 0, owner)
         shift(place, -math.max(0, math.min(wait, (till or now) - now)))
     end
@@ -39,23 +44,20 @@ local function leave(owner, wait)
     return place
 end
 
--- Who is first, nil when nobody is, ms for which it may stay that without a sign of life, and its time in the
--- sorted set. Those before it that are dead are taken out, also one without a score, which Redisson would keep
--- for ever. `owner`: the head of the list.
+-- Who is first, nil when nobody is, and ms for which it may stay that without a sign of life. Those before it
+-- that are dead are taken out, also one without a score, which Redisson would keep for ever. `owner`: the head
+-- of the list.
 local function head(owner)
+    look_at_clock()
     while owner do
         local tried = tonumber(redis.call('ZSCORE', TRIED, owner))
-        local score = tonumber(redis.call('ZSCORE', TILL, owner) or nil)
-        local till = score or 0
         if tried and tried > now then -- the clock was set back
             redis.call('ZADD', TRIED, now, owner)
             tried = now
         end
-        if tried then
-            till = tried + SILENCE
-        end
+        local till = tried and tried + SILENCE or tonumber(redis.call('ZSCORE', TILL, owner) or 0)
         if till > now then
-            return owner, till - now, score
+            return owner, till - now
         end
         leave(owner, math.huge)
         owner = redis.call('LINDEX', LIST, 0)
