@@ -175,7 +175,8 @@ struct hfi_announcement_item {
     uint8_t kind;  /* enum hfi_kind */
     uint32_t
         holds; /* how many of this kind (READ, PERMITS); the members below are the oldest one's */
-    uint32_t permits; /* PERMITS, SEMAPHORE: how many at once; one name can have items of each number */
+    uint32_t
+        permits; /* PERMITS, SEMAPHORE: how many at once; one name can have items of each number */
     uint32_t waiters;
     uint64_t owner; /* whose hold it is, or was when it was last announced */
     uint64_t token;

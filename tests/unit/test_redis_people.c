@@ -907,6 +907,8 @@ static void break_permits(void **state)
         ask(HFI_OP_BREAK, "L", CASES[i].owner);
         assert_true(wire_read(&w, COMMANDS, &command));
         assert_int_equal(command.argc, 3 + 14);
+        for (size_t k = 3; k < 11; k++) /* all keys */
+            assert_int_equal(hfi_slot(command.argv[k], command.len[k]), hfi_slot("L", 1));
         assert_string_equal(command.argv[11], CASES[i].owner);
         assert_int_equal(command.len[15], CASES[i].len);
         assert_memory_equal(command.argv[15], CASES[i].id, CASES[i].len);
