@@ -36,9 +36,9 @@ int hf_list_locks(hf_client *client, const char *pattern, hf_list **ret_list)
     return HF_OK;
 }
 
-int hf_inspect(hf_client *client, const char *name, hf_list **ret_list)
+int hfi_cli_store_inspect(struct cli_store *store, const char *name, hf_list **ret_list)
 {
-    (void)client;
+    (void)store;
     (void)name;
     if (answer == HF_OK)
         *ret_list = list;
@@ -65,6 +65,12 @@ void hfi_cli_store_close(struct cli_store *store)
 }
 
 int hfi_cli_store_failed(int error)
+{
+    (void)error;
+    return CLI_EXIT_STORE;
+}
+
+int hfi_cli_store_exit(int error)
 {
     (void)error;
     return CLI_EXIT_STORE;
