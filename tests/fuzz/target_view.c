@@ -18,6 +18,7 @@
 
 #define LOCKS_MAX   6
 #define WAITERS_MAX 4
+#define HOLDERS_MAX 4
 #define NAME_ROOM   1400 /* longer than names are */
 
 static hf_list *list;
@@ -143,6 +144,14 @@ static void draw_holder(struct input *input, struct hf_holder *holder)
     }
 }
 
+static const char *draw_kind(struct input *input)
+{
+    static const char *const KINDS[] = { "",      "mutex",   "fair",      "read",
+                                         "write", "permits", "semaphore", "latch" };
+
+    return KINDS[input_below(input, sizeof KINDS / sizeof KINDS[0])];
+}
+
 static void draw_lock(struct input *input)
 {
     char *name = input_string(input, '\n', NAME_ROOM);
@@ -158,6 +167,15 @@ static void draw_lock(struct input *input)
 
         MUST(waiter);
         draw_holder(input, waiter);
+    }
+    lock->kind = draw_kind(input);
+    lock->holders = draw_number(input);
+    lock->available = draw_number(input);
+    for (uint32_t others = input_below(input, HOLDERS_MAX); others > 0; others--) {
+        struct hf_holder *other = hfi_list_add_holder(lock);
+
+        MUST(other);
+        draw_holder(input, other);
     }
     free(name);
 }
@@ -186,6 +204,11 @@ static hf_list *copy_of(const hf_list *from)
         lock->state = from->lock[i].state;
         lock->waiters = from->lock[i].waiters;
         lock->holder = from->lock[i].holder;
+        lock->kind = from->lock[i].kind;
+        lock->holders = from->lock[i].holders;
+        lock->available = from->lock[i].available;
+        for (size_t k = 0; k < from->lock[i].other_count; k++)
+            *hfi_list_add_holder(lock) = from->lock[i].other[k];
         for (size_t k = 0; k < from->lock[i].waiter_count; k++)
             *hfi_list_add_waiter(lock) = from->lock[i].waiter[k];
     }
@@ -269,14 +292,48 @@ static void must_be_holder(const json_t *value, const struct hf_holder *holder)
     must_be_number(value, "count", holder->count, 0);
 }
 
+static bool is_somebody(const struct hf_holder *holder)
+{
+    return holder->owner[0] || holder->host[0] || holder->pid > 0;
+}
+
+/* Those of whom something is known; a free lock has none. */
+static void must_be_holders(const json_t *value, const struct hfi_list_lock *lock)
+{
+    size_t at = 0;
+
+    bool held = lock->state != HFI_LOCK_FREE;
+
+    MUST(json_is_array(value));
+    if (held && is_somebody(&lock->holder))
+        must_be_holder(json_array_get(value, at++), &lock->holder);
+    for (size_t i = 0; held && i < lock->other_count; i++)
+        if (is_somebody(&lock->other[i]))
+            must_be_holder(json_array_get(value, at++), &lock->other[i]);
+    MUST(json_array_size(value) == at);
+}
+
+/* A number of permits may be below zero, and a count that is none is not told. */
+static void must_be_available(const json_t *value, const struct hfi_list_lock *lock)
+{
+    bool counts = strcmp(lock->kind, "permits") == 0 || strcmp(lock->kind, "semaphore") == 0 ||
+                  strcmp(lock->kind, "latch") == 0;
+
+    must_be_number(value, "available", counts ? lock->available : -1, counts ? INT64_MIN : 0);
+}
+
 static void must_be_lock(const json_t *value, const struct hfi_list_lock *lock)
 {
     static const char *const STATES[] = { "free", "held", "foreign" };
 
     MUST(json_is_object(value));
     must_be_text(value, "name", lock->name, false);
+    must_be_text(value, "kind", lock->kind, true);
     must_be_text(value, "state", STATES[lock->state], false);
     must_be_holder(json_object_get(value, "holder"), &lock->holder);
+    must_be_holders(json_object_get(value, "holders"), lock);
+    must_be_number(value, "holder_count", lock->holders, 0);
+    must_be_available(value, lock);
     must_be_number(value, "waiter_count", lock->waiters, 0);
 }
 
@@ -299,7 +356,7 @@ static void check_ls_json(const hf_list *of)
 
     MUST(json_object_size(json) == 2 && json_array_size(locks) == of->count);
     for (size_t i = 0; i < of->count; i++) {
-        MUST(json_object_size(json_array_get(locks, i)) == 4);
+        MUST(json_object_size(json_array_get(locks, i)) == 8);
         must_be_lock(json_array_get(locks, i), &of->lock[i]);
     }
     json_decref(json);
@@ -312,7 +369,7 @@ static void check_show_json(const hf_list *of, const char *name)
     json_t *json = read_back(text), *waiters = json_object_get(json, "waiters");
     const struct hfi_list_lock *lock = &of->lock[0];
 
-    MUST(json_object_size(json) == 6 && json_array_size(waiters) == lock->waiter_count);
+    MUST(json_object_size(json) == 10 && json_array_size(waiters) == lock->waiter_count);
     must_be_lock(json, lock);
     for (size_t i = 0; i < lock->waiter_count; i++)
         must_be_holder(json_array_get(waiters, i), &lock->waiter[i]);
@@ -333,6 +390,8 @@ static void check_show_nothing(const hf_list *of, const char *name)
     must_be_text(json, "state", "free", false);
     must_be_number(json, "waiter_count", 0, 0);
     MUST(json_is_null(json_object_get(json, "holder")));
+    MUST(json_object_size(json) == 10 && json_is_null(json_object_get(json, "kind")));
+    MUST(json_array_size(json_object_get(json, "holders")) == 0);
     MUST(json_array_size(json_object_get(json, "waiters")) == 0);
     json_decref(json);
     free(text);
