@@ -177,6 +177,9 @@ static const struct try_case TRIES[] = {
     { "-CLUSTERDOWN The cluster is down\r\n", HFI_NOT_DONE, HF_ERR_CLUSTER, 0, 0, 0, 0, 0 },
     { "-NOPERM this user has no permissions to run the 'evalsha' command\r\n", HFI_NOT_DONE,
       HF_ERR_PERMISSION, 0, 0, 0, 0, 0 },
+    { "-ERR The user executing the script can't run this command or subcommand script: a5e8e5, on "
+      "@user_script:26.\r\n",
+      HFI_NOT_DONE, HF_ERR_PERMISSION, 0, 0, 0, 0, 0 },
     { "-NOAUTH Authentication required.\r\n", HFI_NOT_DONE, HF_ERR_AUTH, 0, 0, 0, 0, 0 },
     { "-BUSY Redis is busy running a script.\r\n", HFI_NOT_DONE, HF_ERR_UNAVAILABLE, 0, 0, 0, 0,
       0 },

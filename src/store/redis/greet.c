@@ -66,6 +66,9 @@ int hfi_redis_error(const redisReply *reply)
     }
     if (strstr(text, "WRONGTYPE"))
         return HF_ERR_WRONG_TYPE;
+    /* A command in a script that the user may not run, or not on that key. */
+    if (strstr(text, "user executing the script can't"))
+        return HF_ERR_PERMISSION;
     if (strstr(text, "invalid password") || strstr(text, "invalid username-password") ||
         strstr(text, "without any password configured"))
         return HF_ERR_AUTH;
