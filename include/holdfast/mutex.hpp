@@ -187,6 +187,7 @@ class lockable
         } else {
             raw.mode = shared ? HF_SHARED : members_[0].mode;
             raw.reentry = shared ? 0 : raw.reentry;
+            raw.prefer = raw.mode == HF_WRITE ? raw.prefer : 0;
             error = hf_acquire(members_[0].client_, c_text(members_[0].name), &raw, &got);
         }
         ret_handle = hold(got);
@@ -241,8 +242,8 @@ class lockable
 } // namespace detail
 
 /*
- * One owner at a time. The options' mode, owner, permits, reentry and busy are not used; on_unlock_error is called
- * by unlock() with what it returns, unless that is success; what it throws is dropped.
+ * One owner at a time. The options' mode, owner, permits, reentry, prefer and busy are not used; on_unlock_error
+ * is called by unlock() with what it returns, unless that is success; what it throws is dropped.
  */
 template <hf_mode mode, bool recursive> class basic_mutex final : public detail::lockable
 {

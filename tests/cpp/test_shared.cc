@@ -87,6 +87,28 @@ void both()
     CHECK(others_write(theirs));
 }
 
+/* Readers that come one after another do not keep a writer out that is preferred. */
+void preferring()
+{
+    const client a(store_uri()), b(store_uri());
+    holdfast::acquire_options options;
+    options.prefer = true;
+    shared_mutex mine(a, "prefer", options), theirs(b, "prefer");
+    std::atomic<bool> written(false);
+
+    mine.lock_shared();
+    std::thread writer([&] {
+        const std::unique_lock lock(mine);
+
+        written = true;
+    });
+    AWAIT(!others_read(theirs)); /* it waits, and is known to */
+    CHECK(!written);
+    CHECK(!mine.unlock_shared());
+    writer.join();
+    AWAIT(others_read(theirs));
+}
+
 void losing()
 {
     const client a(store_uri()), b(store_uri());
@@ -140,10 +162,8 @@ void crowd()
 }
 
 constexpr test TESTS[] = {
-    { "guards", guards },
-    { "both", both },
-    { "losing", losing },
-    { "crowd", crowd },
+    { "guards", guards }, { "both", both },   { "preferring", preferring },
+    { "losing", losing }, { "crowd", crowd },
 };
 
 } // namespace
