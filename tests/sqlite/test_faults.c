@@ -412,7 +412,8 @@ static void old_file_at_every_write(void **state)
     client_close(&client);
 }
 
-/* The epoch is on the disk before its first token is drawn; the rest waits for no disk. */
+/* The epoch is on the disk before its first token is drawn, and so are stamps when they are answered; the rest
+ * waits for no disk. */
 static void what_is_synced(void **state)
 {
     const char *real = hfi_sqlite_boot_file;
@@ -431,8 +432,23 @@ static void what_is_synced(void **state)
         do_release(&client, "lock", owner - 1);
         do_try(&client, "lock", owner, 30000, false);
         do_renew(&client, "lock", owner, 30000);
+        step_ok(&client, HFI_SEMAPHORE_RELEASE, "lock", 1);
+        take(&client, HFI_KIND_SEMAPHORE, "lock", owner + 1000);
     }
     assert_int_equal(syncs, 0);
+    step_ok(&client, HFI_STAMP_SET, "lock", 1000);
+    assert_true(syncs > 0);
+    syncs = 0;
+    step_ok(&client, HFI_STAMP_GET, "lock", 0);
+    step_ok(&client, HFI_SEMAPHORE_RELEASE, "lock", 1);
+    assert_int_equal(syncs, 0);
+    step_ok(&client, HFI_STAMP_DELETE, "lock", 0);
+    assert_true(syncs > 0);
+    syncs = 0;
+    sync_countdown = 1;
+    assert_int_equal(step(&client, HFI_STAMP_SET, "lock", 1000, 7).request.outcome, HFI_UNKNOWN);
+    assert_int_equal(step(&client, HFI_STAMP_SET, "lock", 1000, 7).request.outcome, HFI_DONE);
+    syncs = 0;
     client_close(&client);
     assert_int_equal(syncs, 0);
     snprintf(boot, sizeof boot, "%s/boot", folder);

@@ -47,11 +47,16 @@ static int reap(struct hfi_sqlite *s, hfi_time now, const struct hfi_sqlite_line
 {
     sqlite3_stmt *statement = hfi_sqlite_holders(s, line);
     struct hfi_sqlite_holder holder;
+    int64_t alive = 0; /* a client's holds come one after another: one look at its file will do */
     int row, error;
 
     while ((row = hfi_sqlite_holder_next(s, statement, &holder)) > 0) {
-        if (hfi_sqlite_holds(s, now, &holder))
+        bool known = holder.until_ns > now && holder.peer.client == alive;
+
+        if (known || hfi_sqlite_holds(s, now, &holder)) {
+            alive = holder.peer.client;
             continue;
+        }
         sqlite3_reset(statement);
         error = hfi_sqlite_remove_ended(s, line, &holder);
         return error ? error : 1;

@@ -26,12 +26,14 @@ static int find_holders(struct hfi_sqlite *s, hfi_time now, const struct hfi_sql
 
     while (before->count < HFI_SQLITE_BEFORE_MAX &&
            (row = hfi_sqlite_holder_next(s, statement, &holder)) > 0) {
-        if (!hfi_sqlite_holds(s, now, &holder)) {
+        bool known = holder.until_ns > now && hfi_sqlite_is_before(before, holder.peer.client);
+
+        if (!known && !hfi_sqlite_holds(s, now, &holder)) {
             before->clear |= line->family != HFI_SQLITE_LOCKS;
             continue;
         }
         held = true;
-        if (holder.peer.client != s->client && !hfi_sqlite_is_before(before, holder.peer.client))
+        if (!known && holder.peer.client != s->client)
             before->peer[before->count++] = holder.peer;
     }
     if (row > 0)
