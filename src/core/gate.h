@@ -91,6 +91,8 @@ struct hfi_gate {
     struct hfi_wait *wait;     /* NULL until someone waits */
     struct hfi_gate *dirty_prev, *dirty_next; /* presence.c */
     hfi_time pass_until_ns;
+    hfi_time
+        turn_until_ns; /* kinds with one owner: who else waits for the name goes first after that */
     uint64_t tries;    /* started */
     uint64_t answered; /* the last of them that had a definite answer */
     int answer;        /* and what that was, if it was no grant */
@@ -182,10 +184,19 @@ void hfi_kind_return(struct hfi_engine *engine, struct hfi_hold **lender);
  * was one. */
 void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, int error);
 
+/* Is the name waited for in this process, in another kind than this gate's? */
+bool hfi_kind_is_rivalled(struct hfi_engine *engine, const struct hfi_gate *gate);
+
 static inline bool hfi_kind_has_many(enum hfi_kind kind)
 {
     return kind == HFI_KIND_READ || kind == HFI_KIND_PERMITS || kind == HFI_KIND_SEMAPHORE ||
            kind == HFI_KIND_LATCH;
+}
+
+/* Does whoever comes first get it, when its only owner lets go? */
+static inline bool hfi_kind_is_raced_for(enum hfi_kind kind)
+{
+    return kind != HFI_KIND_FAIR && !hfi_kind_has_many(kind);
 }
 
 /* May its holds be passed on inside the process? */

@@ -23,6 +23,11 @@ static void put_number(char *to, uint64_t number)
     memcpy(to, &number, sizeof number);
 }
 
+/* Kinds that keep each other out. */
+static const enum hfi_kind LOCKS[] = { HFI_KIND_MUTEX, HFI_KIND_SPIN,  HFI_KIND_FENCED,
+                                       HFI_KIND_FAIR,  HFI_KIND_WRITE, HFI_KIND_READ };
+#define LOCK_COUNT (sizeof LOCKS / sizeof LOCKS[0])
+
 void hfi_kind_key(const struct hfi_waiter *waiter, enum hfi_kind kind, struct hfi_gate_key *key)
 {
     char *tail = key->room + waiter->name_len;
@@ -90,12 +95,9 @@ static int borrow(struct hfi_waiter *waiter, struct hfi_hold *write)
 
 int hfi_kind_admit(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter)
 {
-    static const enum hfi_kind LOCKS[] = { HFI_KIND_MUTEX, HFI_KIND_SPIN,  HFI_KIND_FENCED,
-                                           HFI_KIND_FAIR,  HFI_KIND_WRITE, HFI_KIND_READ };
-
     if (waiter->kind > HFI_KIND_READ || hfi_kind_entered(waiter->gate, now, waiter))
         return HF_OK;
-    for (size_t i = 0; i < sizeof LOCKS / sizeof LOCKS[0]; i++) {
+    for (size_t i = 0; i < LOCK_COUNT; i++) {
         struct hfi_hold *hold =
             LOCKS[i] == waiter->kind ? NULL : owned(engine, now, waiter, LOCKS[i]);
 
@@ -118,6 +120,25 @@ void hfi_kind_return(struct hfi_engine *engine, struct hfi_hold **lender)
     hold->lent = false;
     hold->pins--;
     hfi_hold_settle(engine, hold);
+}
+
+/* A fair owner's gate is found by its owner too, and not looked for: it waits in the store's queue, where it is
+ * told by itself. */
+bool hfi_kind_is_rivalled(struct hfi_engine *engine, const struct hfi_gate *gate)
+{
+    struct hfi_waiter like = { .name = gate->name, .name_len = gate->name_len };
+    struct hfi_gate_key key;
+    struct hfi_gate *other;
+
+    for (size_t i = 0; i < LOCK_COUNT; i++) {
+        if (LOCKS[i] == (enum hfi_kind)gate->kind || LOCKS[i] == HFI_KIND_FAIR)
+            continue;
+        hfi_kind_key(&like, LOCKS[i], &key);
+        HASH_FIND(hh, engine->gates, key.at, key.len, other);
+        if (other && other->queue)
+            return true;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -29,7 +29,10 @@
 
 /* A waiter in this process that is later than this is served before any newcomer. */
 #define HFI_LATE_NS HFI_MSEC
-/* After the last pass, how long other processes are let go first when there are some. */
+/* A process that takes a lock again and again lets others go first so long after it got it from them, where no
+ * passing says when: it would always be faster, since it needs not be told of its own release. */
+#define HFI_TURN_NS (10 * HFI_MSEC)
+/* After the last pass, or at the end of a turn, how long others are let go first when there are some. */
 #define HFI_YIELD_NS (2 * HFI_MSEC)
 /* A name is watched for so long after the last waiter has gone: the next one needs no new watch. */
 #define HFI_LINGER_NS HFI_SEC

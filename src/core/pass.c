@@ -11,7 +11,8 @@
  *   1. only a HELD, renewed hold of the plain exclusive kind whose release was never sent is passed, and
  *      only to a waiter that asked for the same ttl and mode; what it gets is the lease that remains;
  *   2. passing of one hold lasts for at most pass_ns from the first pass, and pass_count times; then the
- *      hold goes back to the store, and other processes that wait are let go first;
+ *      hold goes back to the store, and other processes that wait are let go first; so they are at the
+ *      end of a turn (HFI_TURN_NS) where nothing is passed;
  *   3. a parked hold has a waiter in the queue, and either a waiter that was called or its timer set: it
  *      goes back to the store when nobody takes it by the end of pass_ns.
  * Source of the order: Go's sync.Mutex (normal and starvation mode, 1 ms).
@@ -107,10 +108,20 @@ static void call(struct hfi_engine *engine, struct hfi_gate *gate, struct hfi_wa
     LL_APPEND2(engine->woken, waiter, next_woken);
 }
 
-/* The hold had its share of passes: others that wait at the store go first. */
-static void yield(struct hfi_engine *engine, struct hfi_gate *gate)
+/* Is the turn over? Where holds are passed on, the passes say so. */
+static bool is_turn_over(const struct hfi_engine *engine, hfi_time now, const struct hfi_gate *gate)
 {
-    if (gate->passes == 0 || !gate->wait || !gate->queue)
+    bool is_passed = hfi_kind_passes((enum hfi_kind)gate->kind) && engine->config.pass_ns > 0 &&
+                     engine->config.pass_count > 0;
+
+    return !is_passed && hfi_kind_is_raced_for((enum hfi_kind)gate->kind) &&
+           now >= gate->turn_until_ns;
+}
+
+/* The hold had its share of passes, or the process its turn: others that wait at the store go first. */
+static void yield(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
+{
+    if ((gate->passes == 0 && !is_turn_over(engine, now, gate)) || !gate->wait || !gate->queue)
         return;
     hfi_wheel_remove(&engine->wheel, &gate->wait->timer);
     gate->wait->phase = HFI_PHASE_YIELDING;
@@ -123,7 +134,7 @@ bool hfi_pass_on(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 
     assert(!hold->handles);
     if (!first || !can_pass(engine, hold, now) || !hfi_pass_fits(hold, first)) {
-        yield(engine, gate);
+        yield(engine, now, gate);
         return false;
     }
     if (first->direct || now - first->queued_ns > HFI_LATE_NS) {
@@ -143,7 +154,7 @@ void hfi_pass_again(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
 
     if (now < gate->pass_until_ns && hfi_pass_on(engine, now, hold))
         return;
-    yield(engine, gate);
+    yield(engine, now, gate);
     hfi_hold_end(engine, now, hold, NULL);
     hfi_gate_drive(engine, now, gate);
 }

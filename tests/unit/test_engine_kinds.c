@@ -663,6 +663,96 @@ static void renewals_go_out_by_class(void **state)
                "renew P#4 30000\n");
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Turns
+ */
+
+/* A and B want it, here; both have asked, and A has it. */
+static void two_writers(void)
+{
+    acquire(&s, 'A', "L", WRITE());
+    acquire(&s, 'B', "L", WRITE());
+    busy_kind(&s, "try L#1", HFI_TOPIC_READ_WRITE);
+    done(&s, "watch L rw");
+    granted(&s, "try L#1", 7, 1);
+    hush(&s);
+}
+
+/* What is not passed on goes to whoever asks first, and a process that need not be told is always first. So it
+ * holds back after a while, when others listen. */
+static void a_turn_ends(void **state)
+{
+    (void)state;
+    two_writers();
+    leap(&s, 9);
+    release(&s, 'A');
+    expect(&s, "L#1 HELD -> RELEASING\n"
+               "L#2 IDLE -> TRYING\n"
+               "release L#1\n"
+               "try L#2 30000\n");
+    released(&s, "release L#1", 2);
+    granted(&s, "try L#2", 8, 1);
+    acquire(&s, 'A', "L", WRITE());
+    leap(&s, 1);
+    hush(&s);
+    release(&s, 'B');
+    expect(&s, "L#2 HELD -> RELEASING\n"
+               "release L#2\n");
+    released(&s, "release L#2", 2); /* we, and another one */
+    wake(&s, "L");                  /* by our own release */
+    leap(&s, 1);
+    hush(&s);
+    leap(&s, 1);
+    expect(&s, "L#3 IDLE -> TRYING\n"
+               "try L#3 30000\n");
+    granted(&s, "try L#3", 9, 1); /* a turn of its own */
+    acquire(&s, 'B', "L", WRITE());
+    leap(&s, 9);
+    hush(&s);
+    release(&s, 'A');
+    expect(&s, "L#3 HELD -> RELEASING\n"
+               "L#4 IDLE -> TRYING\n"
+               "release L#3\n"
+               "try L#4 30000\n");
+}
+
+static void a_turn_ends_with_nobody_else(void **state)
+{
+    (void)state;
+    two_writers();
+    leap(&s, 10);
+    release(&s, 'A');
+    hush(&s);
+    released(&s, "release L#1", 1);
+    expect(&s, "L#1 RELEASING -> GONE\n"
+               "L#2 IDLE -> TRYING\n"
+               "try L#2 30000\n"
+               "A released: OK\n");
+}
+
+/* Readers of the same process are others, too. */
+static void a_turn_ends_for_readers(void **state)
+{
+    (void)state;
+    two_writers();
+    acquire(&s, 'C', "L", READ());
+    busy_kind(&s, "try L#2", HFI_TOPIC_READ_WRITE);
+    done(&s, "watch L rw");
+    busy_kind(&s, "try L#2", HFI_TOPIC_READ_WRITE);
+    leap(&s, 10);
+    release(&s, 'A');
+    hush(&s);
+    released(&s, "release L#1", 1);
+    expect(&s, "L#1 RELEASING -> GONE\n"
+               "A released: OK\n");
+    wake(&s, "L");
+    expect(&s, "L#2 IDLE -> TRYING\n"
+               "try L#2 30000\n");
+    granted(&s, "try L#2", 1, 1);
+    expect(&s, "L#2 TRYING -> HELD\n"
+               "C: OK #2 token 0\n");
+}
+
 /* Kinds of one name meet at the store only. */
 static void kinds_of_one_name(void **state)
 {
@@ -712,6 +802,9 @@ int main(void)
         TEST(a_latch_is_set_and_opens),
         TEST(a_latch_without_answer),
         TEST(renewals_go_out_by_class),
+        TEST(a_turn_ends),
+        TEST(a_turn_ends_with_nobody_else),
+        TEST(a_turn_ends_for_readers),
         TEST(kinds_of_one_name),
     };
 
