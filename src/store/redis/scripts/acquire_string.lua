@@ -10,6 +10,7 @@
 --          {0, ms until looking again is worthwhile or -1, 0 a lock | 1 a read-write lock}   someone has it
 --          {2}                               this owner has it already
 --          an error                          it is no lock
+-- include token
 local owner = redis.pcall('GET', KEYS[1])
 if owner == ARGV[1] then
     return {2}
@@ -29,17 +30,7 @@ if owner then
     end
     return {0, left, 0}
 end
--- As in acquire.lua.
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local last = tonumber(redis.call('GET', KEYS[2]) or now)
-local count = tonumber(ARGV[3])
-local upto = now
-if last >= now then
-    count, upto = 1, last + 1
-elseif now - last < count then
-    count = now - last
-end
+local upto, count = tokens(KEYS[2], ARGV[3], redis.call('TIME'))
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 redis.call('SET', KEYS[2], string.format('%.0f', upto))
 return {1, upto - count + 1, count}
