@@ -617,12 +617,19 @@ static void what_lies_beside(void **state)
     raw_do(&server, "HSET R mode read " FOREIGN " 1");
     raw_do(&server, "HSET {R}:" FOREIGN ":rwlock_timeout:1 a b");
     raw_do(&server, "HSET W mode write");
+    raw_do(&server, "HSET own mode read size 1000000000 {own}:size:rwlock_timeout:1 1");
+    raw_do(
+        &server, "EVAL %s 0",
+        "redis.call('HSET', 'big', 'mode', 'read') for i = 1, 20000 do redis.call('HSET', 'big', "
+        "'" FOREIGN "' .. i, 1000000000) end");
     assert_string_equal(listed(a, NULL), "L:mutex:held");
     assert_string_equal(inspect(a, "L").kind, "mutex");
     assert_string_equal(inspect(a, "n").kind, "semaphore");
     assert_int_equal(hf_inspect(a, "M", &(hf_list *){ NULL }), HF_ERR_NOT_FOUND);
     assert_int_equal(hf_inspect(a, "R", &(hf_list *){ NULL }), HF_ERR_NOT_FOUND);
     assert_int_equal(hf_inspect(a, "W", &(hf_list *){ NULL }), HF_ERR_NOT_FOUND);
+    assert_int_equal(hf_inspect(a, "own", &(hf_list *){ NULL }), HF_ERR_NOT_FOUND);
+    assert_int_equal(hf_inspect(a, "big", &(hf_list *){ NULL }), HF_ERR_NOT_FOUND);
     hf_close(a);
 }
 

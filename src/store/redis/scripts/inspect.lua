@@ -12,8 +12,11 @@
 --              permits   as owner the id of each permit, 16 bytes, as count 1
 --              number    a number alone: a semaphore, a latch, permits of which none is taken, or of no kind
 --          and last the server's time in ms
--- What lies where something else was expected is passed over.
+-- What lies where something else was expected is passed over: a hash of a program's own may have a field "mode",
+-- and what is in it must not keep the server busy.
 local MOST = tonumber(ARGV[1])
+local FIELDS = 10000 -- no read-write lock has more
+local OWNER = '^%x+%-%x+%-%x+%-%x+%-%x+:' -- <uuid>:<thread>, and perhaps more parts
 local NEVER = 922337203685477 -- when Redisson's permits without a lease run out
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -57,17 +60,22 @@ local function reader_left(name, owner, count)
 end
 
 local function look_at_read_write(name, mode)
+    if redis.call('HLEN', name) > FIELDS then
+        return 0
+    end
     local fields, holders, rows = redis.call('HGETALL', name), 0, {}
     local values, ttl = {}, redis.call('PTTL', name)
     for i = 1, #fields, 2 do
         values[fields[i]] = tonumber(fields[i + 1])
     end
     for i = 1, #fields, 2 do
-        local owner, count, left = fields[i], values[fields[i]] or 1, 0
-        if mode == 'write' and string.sub(owner, -6) == ':write' then
+        local owner, count, left = fields[i], values[fields[i]], 0
+        if not count or not string.find(owner, OWNER) then
+            left = 0
+        elseif mode == 'write' and string.sub(owner, -6) == ':write' then
             owner = string.sub(owner, 1, -7)
             left, count = ttl, count + (values[owner] or 0)
-        elseif mode == 'read' and owner ~= 'mode' then
+        elseif mode == 'read' then
             left = reader_left(name, owner, count)
         end
         if left ~= 0 then
@@ -89,8 +97,7 @@ local function look_at_hash(name)
         return 0
     end
     local field = redis.call('HGETALL', name)
-    -- an owner: <uuid>:<thread>, and perhaps more parts
-    if not (string.find(field[1], '^%x+%-%x+%-%x+%-%x+%-%x+:') and string.find(field[2], '^%d+$')) then
+    if not (string.find(field[1], OWNER) and string.find(field[2], '^%d+$')) then
         return 0
     end
     local row = {redis.call('PTTL', name), field[1], field[2]}
