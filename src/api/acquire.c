@@ -290,13 +290,16 @@ int hfi_start(hf_client *client, const struct hfi_waiter *waiter, const struct h
               void *cookie)
 {
     struct hfi_async *async = calloc(1, sizeof *async);
-    int error = async ? check_kind(client, waiter) : no_memory();
+    int error;
 
-    if (async) {
-        async->waiter = *waiter;
-        async->whole = whole;
-        async->cookie = cookie;
+    if (!async) {
+        free(waiter->label);
+        return no_memory();
     }
+    async->waiter = *waiter;
+    async->whole = whole;
+    async->cookie = cookie;
+    error = check_kind(client, waiter);
     if (!error)
         error = hfi_enter(client);
     if (!error) {

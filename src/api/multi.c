@@ -300,10 +300,11 @@ int hf_multi_acquire(const struct hf_member *members, size_t count,
     struct hf_acquire_options options;
     struct hfi_multi *multi;
     struct hf_hold *whole;
-    int error = check_count(members, count);
+    int error;
 
-    if (!error && !ret_hold)
-        error = hfi_fail(HF_ERR_INVALID, "hf_multi_acquire() needs somewhere to put the hold");
+    if (!ret_hold)
+        return hfi_fail(HF_ERR_INVALID, "hf_multi_acquire() needs somewhere to put the hold");
+    error = check_count(members, count);
     if (!error)
         error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
     if (!error)

@@ -113,7 +113,8 @@ struct hfi_async {
     struct hfi_async *prev, *next; /* all in progress; then events */
     const struct hfi_whole *whole; /* NULL: it is one by itself */
     void *cookie;
-    bool cancelled; /* of a whole: what came of this part is taken, and then it goes on no further */
+    bool
+        cancelled; /* of a whole: what came of this part is taken, and then it goes on no further */
 };
 
 /* A socket, and who still uses it: it is closed when nobody does. */
@@ -180,7 +181,8 @@ struct hf_client {
     hfi_time wakes_ns;  /* when the background thread wakes by itself, at the latest */
     hfi_time timer_ns;  /* what its timer is set to */
     bool brisk;         /* it rests for a moment only, since there are events to be taken */
-    bool corked;        /* and what event handlers send waits for the last of them, or for that moment's end */
+    bool
+        corked; /* and what event handlers send waits for the last of them, or for that moment's end */
 
     struct hfi_async *asyncs; /* in progress */
     struct hfi_async *events; /* done, not yet taken */

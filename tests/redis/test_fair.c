@@ -667,7 +667,8 @@ static void try_one(int owner)
     struct hfi_lease lease = fair((uint64_t)owner, WAIT);
     bool may, got;
 
-    if (owner < 5 && !(holder_now < 0 && line_len > 0 && line[0] == owner)) /* whose turn it is lives */
+    if (owner < 5 &&
+        !(holder_now < 0 && line_len > 0 && line[0] == owner)) /* whose turn it is lives */
         bury();
     dead[owner] = false;
     may = may_take(owner);
