@@ -149,7 +149,7 @@ static void ends(void **state)
                                  .name_len = 4,
                                  .verb = HFI_SEMAPHORE_SET,
                                  .number = 5,
-                                 .ttl_ms = 100 };
+                                 .ttl_ms = 1000 };
     struct client a;
 
     (void)state;
@@ -157,7 +157,7 @@ static void ends(void **state)
     run(&a, &object.request);
     is(&a, HFI_SEMAPHORE_ADD, 1, 6); /* does not make it stay */
     assert_int_equal(take_some(&a, HFI_KIND_SEMAPHORE, "name", 1, 2).verdict, HFI_GRANTED);
-    nap_ms(120);
+    nap_ms(1020);
     is(&a, HFI_SEMAPHORE_AVAILABLE, 0, 0);
     refused(&a, HFI_SEMAPHORE_DELETE, 0, HF_ERR_NOT_FOUND);
     is(&a, HFI_SEMAPHORE_RELEASE, 3, 3); /* a new one, for ever */

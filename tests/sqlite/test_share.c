@@ -244,10 +244,13 @@ static void readers_of_one_process(void **state)
     take(&a, HFI_KIND_READ, "lock", 1);
     take(&b, HFI_KIND_WRITE, "lock", 1);
     give(&writer, HFI_KIND_WRITE, "lock", 1);
-    for (uint64_t owner = 1; owner <= 3; owner++)
-        assert_int_equal(take(&a, HFI_KIND_READ, "lock", owner).verdict, HFI_GRANTED);
+    assert_int_equal(take(&a, HFI_KIND_READ, "lock", 1).verdict, HFI_GRANTED);
+    sql_number("UPDATE hold SET since_ns = since_ns + 60000000000"); /* a slow machine is no failure */
+    assert_int_equal(take(&a, HFI_KIND_READ, "lock", 2).verdict, HFI_GRANTED);
+    assert_int_equal(take(&a, HFI_KIND_READ, "lock", 3).verdict, HFI_GRANTED);
     assert_int_equal(take(&writer, HFI_KIND_READ, "lock", 1).verdict, HFI_BUSY);
-    nap_ms((long)(HFI_SQLITE_FOLLOW / HFI_MSEC) + 1);
+    sql_number("UPDATE hold SET since_ns = since_ns - 60000000000");
+    nap_ms((long)(HFI_SQLITE_FOLLOW / HFI_MSEC) + 1); /* those who followed are not followed */
     assert_int_equal(take(&a, HFI_KIND_READ, "lock", 4).verdict, HFI_BUSY);
     for (uint64_t owner = 1; owner <= 3; owner++)
         give(&a, HFI_KIND_READ, "lock", owner);
