@@ -536,14 +536,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(permits_as_leases),   T(families),
-        T(order_of_permits),    T(places_of_one_client),
-        T(called_too_early),    T(holders_die),
-        T(permits_expire),      T(permits_deleted),
-        T(semaphore_tries),     T(semaphore_and_death),
-        T(conserved),           T(semaphore_steps_wake),
-        T(latch_opens),         T(latch_is_deleted),
-        T(down_before_watch),   T(more_than_there_are),
+        T(permits_as_leases),
+        T(families),
+        T(order_of_permits),
+        T(places_of_one_client),
+        T(called_too_early),
+        T(holders_die),
+        T(permits_expire),
+        T(permits_deleted),
+        T(semaphore_tries),
+        T(semaphore_and_death),
+        T(conserved),
+        T(semaphore_steps_wake),
+        T(latch_opens),
+        T(latch_is_deleted),
+        T(down_before_watch),
+        T(more_than_there_are),
         T(leaving_as_somebody_else),
 #undef T
     };

@@ -245,7 +245,8 @@ static void readers_of_one_process(void **state)
     take(&b, HFI_KIND_WRITE, "lock", 1);
     give(&writer, HFI_KIND_WRITE, "lock", 1);
     assert_int_equal(take(&a, HFI_KIND_READ, "lock", 1).verdict, HFI_GRANTED);
-    sql_number("UPDATE hold SET since_ns = since_ns + 60000000000"); /* a slow machine is no failure */
+    sql_number(
+        "UPDATE hold SET since_ns = since_ns + 60000000000"); /* a slow machine is no failure */
     assert_int_equal(take(&a, HFI_KIND_READ, "lock", 2).verdict, HFI_GRANTED);
     assert_int_equal(take(&a, HFI_KIND_READ, "lock", 3).verdict, HFI_GRANTED);
     assert_int_equal(take(&writer, HFI_KIND_READ, "lock", 1).verdict, HFI_BUSY);
@@ -429,6 +430,36 @@ static void late_reader_dies(void **state)
     client_close(&writer);
 }
 
+/* Of two readers that were let in before a writer the one that it did not stand behind is the last to go. */
+static void earlier_reader_dies(void **state)
+{
+    struct remote early = remote_start();
+    struct client holder, reader, writer;
+
+    (void)state;
+    client_open(&holder);
+    client_open(&reader);
+    client_open(&writer);
+    take(&holder, HFI_KIND_MUTEX, "lock", 1);
+    remote_do_kind(&early, ORDER_TRY, HFI_KIND_READ, "lock", 1, 0);
+    take(&reader, HFI_KIND_READ, "lock", 1);
+    take(&writer, HFI_KIND_WRITE, "lock", 1);
+    watch_line(&writer, HFI_KIND_WRITE, "lock", 1);
+    give(&holder, HFI_KIND_MUTEX, "lock", 1);
+    assert_int_equal(remote_do_kind(&early, ORDER_TRY, HFI_KIND_READ, "lock", 1, 0).verdict,
+                     HFI_GRANTED);
+    assert_int_equal(take(&reader, HFI_KIND_READ, "lock", 1).verdict, HFI_GRANTED);
+    assert_false(wait_woken(&writer, 50));
+    give(&reader, HFI_KIND_READ, "lock", 1);
+    assert_false(wait_woken(&writer, 50));
+    remote_kill(&early);
+    assert_true(wait_woken(&writer, LONG_WAIT_MS));
+    assert_int_equal(take(&writer, HFI_KIND_WRITE, "lock", 1).verdict, HFI_GRANTED);
+    client_close(&holder);
+    client_close(&reader);
+    client_close(&writer);
+}
+
 /* The writer between them dies: the reader behind it goes in at once. */
 static void waiting_writer_dies(void **state)
 {
@@ -578,15 +609,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(exclusion),           T(tokens),
-        T(many_readers),        T(writer_reads),
-        T(mutex_does_not_read), T(one_order),
-        T(fair_owners),         T(writer_is_not_starved),
-        T(writer_gives_up),     T(kinds_of_one_client),
-        T(readers_die),         T(late_reader_dies),
-        T(waiting_writer_dies), T(stopped_reader),
-        T(readers_expire),      T(more_readers_than_are_watched),
-        T(farewells),           T(readers_of_one_process),
+        T(exclusion),
+        T(tokens),
+        T(many_readers),
+        T(writer_reads),
+        T(mutex_does_not_read),
+        T(one_order),
+        T(fair_owners),
+        T(writer_is_not_starved),
+        T(writer_gives_up),
+        T(kinds_of_one_client),
+        T(readers_die),
+        T(late_reader_dies),
+        T(waiting_writer_dies),
+        T(stopped_reader),
+        T(readers_expire),
+        T(more_readers_than_are_watched),
+        T(earlier_reader_dies),
+        T(farewells),
+        T(readers_of_one_process),
 #undef T
     };
 
