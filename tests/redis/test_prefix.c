@@ -197,8 +197,8 @@ static void the_longest(void **state)
     name[HF_NAME_MAX] = '\0';
     a = client_with(prefix, TRACED());
     b = client_with(prefix, TRACED());
-    hold = take(a, name, HF_ACQUIRE(.ttl_ms = 600));
-    nap_ms(700);
+    hold = take(a, name, HF_ACQUIRE(.ttl_ms = 2400));
+    nap_ms(1200); /* a renewal */
     assert_int_equal(hf_hold_verify(hold), HF_OK);
     assert_int_equal(raw_integer(&server, "EXISTS %s%s", prefix, name), 1);
     assert_int_equal(strlen(names(b, "nn*")), HF_NAME_MAX + 1);
