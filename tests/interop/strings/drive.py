@@ -224,7 +224,7 @@ def their_death(s):
 
 def our_late_release(s):
     """Our lease has run out and the peer holds it: our release says so and takes nothing away."""
-    s.expect(s.c, "ok", "lease", "job", 300, 0)
+    s.expect(s.c, "ok", "lease", "job", 1000, 0)
     until = time.monotonic() + PATIENCE
     while s.peer.ask("take", "job", TTL, 0) != "ok":
         must(time.monotonic() < until, "the peer did not get in")
@@ -252,9 +252,9 @@ def their_late_release(s):
 
 
 def our_renewal(s):
-    """A hold of 900 ms is kept for 3 s: the peer never gets in."""
-    s.expect(s.c, "ok", "take", "job", 900, 0)
-    until = time.monotonic() + 3
+    """A hold of 1.8 s is kept for 4 s: the peer never gets in."""
+    s.expect(s.c, "ok", "take", "job", 1800, 0)
+    until = time.monotonic() + 4
     while time.monotonic() < until:
         s.expect(s.peer, "busy", "take", "job", TTL, 0)
         time.sleep(0.05)
