@@ -306,7 +306,8 @@ hfi_time hfi_engine_deadline(struct hfi_engine *engine)
 
 bool hfi_engine_quiet(const struct hfi_engine *engine)
 {
-    return engine->closing && engine->active == 0 && hfi_presence_quiet(engine);
+    return engine->closing && engine->active == 0 && engine->leaving == 0 &&
+           hfi_presence_quiet(engine);
 }
 
 /* ------------------------------------------------------------------------------------------------

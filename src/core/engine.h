@@ -63,6 +63,7 @@ struct hfi_engine {
     size_t active;       /* of these: those of which the store may have something */
     size_t other_gates;  /* those of other kinds than mutexes */
     size_t watched;      /* gates whose wake-ups the store reports */
+    size_t leaving;      /* gates whose place in the store's queue is being given up */
     uint64_t last_owner; /* the number of the newest owner id */
 
     struct hfi_request *requests;  /* out: for the store */

@@ -60,6 +60,7 @@ static void leave(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait
         return;
     wait->ticket = false;
     wait->leave_in_flight = true;
+    engine->leaving++;
     wait->leave.owner = wait->ticket_owner;
     wait->leave.wait_ms = wait->ticket_wait_ms;
     hfi_engine_submit(engine, now, &wait->leave.request, HFI_OP_LEAVE, HF_TIME_NEVER);
@@ -228,6 +229,7 @@ static void left(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
     struct hfi_gate *gate = wait->gate;
 
     wait->leave_in_flight = false;
+    engine->leaving--;
     if (wait->leave.request.outcome != HFI_DONE && !engine->closing) {
         if (!wait->ticket)
             hfi_gate_ticket(wait, wait->leave.owner, wait->leave.wait_ms);

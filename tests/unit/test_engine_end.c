@@ -95,6 +95,8 @@ static void closed_while_asleep(void **state)
                "A: CLOSED\n");
     wake(&s, "L");
     expect(&s, "");
+    assert_false(hfi_engine_quiet(&s.engine)); /* the store is to hear of that */
+    done(&s, "leave L");
     assert_true(hfi_engine_quiet(&s.engine));
     assert_int_equal(hfi_engine_deadline(&s.engine), HF_TIME_NEVER);
 }
