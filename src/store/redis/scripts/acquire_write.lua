@@ -41,6 +41,8 @@ if left ~= 0 then
             -- It must be heard of again before that.
             left = left < 0 and ARGV[5] / 2 or math.min(left, ARGV[5] / 2)
         end
+    elseif type(redis.pcall('ZSCORE', KEYS[3], client)) == 'string' then
+        waits = 1 -- for another writer of this client, which may have left
     end
     return {0, left, mode and 1 or 0, waits}
 end
