@@ -11,9 +11,9 @@ SEED ?= 1
 ifdef SEEDS
 SIM := --seed $(SEED) --seeds $(SEEDS)
 else ifdef LONG
-SIM := --seed $(SEED) --seeds 10000 --least-ops 20000000 --coverage
+SIM := --seed $(SEED) --seeds 11000 --least-ops 20000000 --coverage
 else
-SIM := --seed $(SEED) --seeds 1000 --least-ops 2000000 --coverage
+SIM := --seed $(SEED) --seeds 1100 --least-ops 2000000 --coverage
 endif
 SECONDS ?= 60
 

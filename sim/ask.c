@@ -107,16 +107,43 @@ static void acquire_once(struct sim_ask *ask, hfi_time now)
 {
     ask->handle = new_handle(ask->process);
     ask->handle->cookie = ask->arg;
-    ask->waiter.handle = &ask->handle->handle;
+    ask->waiter.handle = ask->waiter.kind == HFI_KIND_LATCH ? NULL : &ask->handle->handle;
     ask->waiter.cookie = ask;
     ask->done = ask->called = false;
     sim_feed(ask->process, now,
              &(struct hfi_input){ .kind = HFI_INPUT_ACQUIRE, .u.waiter = &ask->waiter });
 }
 
+static bool is_hold(const struct sim_ask *ask)
+{
+    return ask->waiter.kind != HFI_KIND_SEMAPHORE && ask->waiter.kind != HFI_KIND_LATCH;
+}
+
+int sim_keep(struct sim_ask *ask, hfi_time now)
+{
+    struct sim_handle *handle = ask->handle;
+    struct hfi_hold *hold = handle->handle.hold;
+    enum hfi_hold_state state = hold ? hfi_hold_state_of(hold) : HFI_HOLD_HELD;
+    bool kept = state == HFI_HOLD_HELD || state == HFI_HOLD_LOST;
+
+    if (hold) {
+        sim_check_kept(ask->process, hold, kept);
+        sim_feed(ask->process, now,
+                 &(struct hfi_input){ .kind = HFI_INPUT_FORGET, .u.handle = &handle->handle });
+    }
+    ask->handle = NULL;
+    sim_handle_free(handle);
+    return kept ? HF_OK : HF_ERR_CLOSED;
+}
+
 /* What was granted is over before we could say so: given back quietly. */
 static void give_back(struct sim_ask *ask)
 {
+    if (!ask->waiter.handle) { /* a latch's is none */
+        sim_handle_free(ask->handle);
+        ask->handle = NULL;
+        return;
+    }
     ask->handle->discarded = true;
     sim_check_releasing(ask->handle);
     sim_feed(ask->process, sim_process_now(ask->process),
@@ -134,6 +161,10 @@ static bool acquired(struct sim_ask *ask)
         sim_handle_free(ask->handle);
         ask->handle = NULL;
         come_back(ask, ask->waiter.result);
+        return true;
+    }
+    if (!is_hold(ask)) {
+        come_back(ask, sim_keep(ask, now));
         return true;
     }
     if (!ask->waited || MUTANT(host_unchecked) || hfi_hold_valid(ask->handle->handle.hold, now)) {
@@ -318,6 +349,52 @@ bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle)
     return ask->done;
 }
 
+static void submit_object(struct sim_ask *ask, hfi_time now)
+{
+    ask->tries++;
+    ask->done = false;
+    ask->waited = true;
+    sim_submit(ask->process, now, &ask->object.request, HFI_OP_OBJECT, ask);
+}
+
+/* As src/api/objects.c: what is not known to be done is asked for again, under the same serial number. */
+static bool object_goes_on(struct sim_ask *ask, hfi_time now)
+{
+    int error = ask->object.request.error;
+
+    free(ask->object.data);
+    ask->object.data = NULL;
+    ask->unsure |= error == HF_ERR_UNSURE;
+    if (ask->process->life == SIM_LIFE_RUNNING && ask->tries < 3 &&
+        (error == HF_ERR_UNSURE || (error == HF_ERR_UNREACHABLE && ask->unsure))) {
+        submit_object(ask, now);
+        return true;
+    }
+    come_back(ask, ask->unsure && error == HF_ERR_UNREACHABLE ? HF_ERR_UNSURE : error);
+    return false;
+}
+
+bool sim_object(struct sim_ask *ask, hfi_time now, const struct sim_lock *lock, enum hfi_verb verb,
+                int64_t number)
+{
+    begin(ask, SIM_ASK_OBJECT);
+    if (ask->process->life != SIM_LIFE_RUNNING) {
+        come_back(ask, HF_ERR_CLOSED);
+        return true;
+    }
+    memset(&ask->object, 0, sizeof ask->object);
+    ask->object.name = lock->name;
+    ask->object.name_len = (uint16_t)lock->len;
+    ask->object.verb = (uint8_t)verb;
+    ask->object.number = number;
+    ask->object.serial = ++ask->process->engine.last_owner;
+    ask->lock = lock->index;
+    ask->tries = 0;
+    ask->unsure = false;
+    submit_object(ask, now);
+    return false;
+}
+
 void sim_query(struct sim_ask *ask, hfi_time now, enum hfi_op op, struct hfi_query *query)
 {
     begin(ask, SIM_ASK_QUERY);
@@ -412,6 +489,8 @@ static bool go_on(struct sim_ask *ask, hfi_time now)
         if (ask->done)
             come_back(ask, verified(ask));
         return ask->done;
+    case SIM_ASK_OBJECT:
+        return ask->done && !object_goes_on(ask, now);
     default:
         if (ask->done)
             come_back(ask, ask->query->request.error);

@@ -2,7 +2,8 @@
 /*
  * Claims.
  *
- *   overlap   no two claims of a lock are valid at the same true time
+ *   overlap   no two claims of a lock are valid at the same true time, but readers', and a writer's with its own
+ *             reading; and of permits, no more than there are
  *   backed    while a claim can be valid, the store has the lock for it: its deadline, in true time, is not
  *             after the moment at which the store forgets it (so a claim that is too long is found without a
  *             rival who happens to come by)
@@ -47,6 +48,11 @@ bool sim_claim_is_valid(const struct sim_claim *claim)
     return hfi_hold_valid(claim->hold, sim_process_now(claim->process));
 }
 
+static struct sim_owner *owner_of(const struct sim_claim *claim)
+{
+    return sim_owner_find(claim->process, claim->owner, (enum hfi_kind)claim->kind);
+}
+
 uint64_t sim_check_claim_of(const struct sim_handle *handle)
 {
     return handle->claim->number;
@@ -55,6 +61,36 @@ uint64_t sim_check_claim_of(const struct sim_handle *handle)
 /* ------------------------------------------------------------------------------------------------
  * A claim that is valid
  */
+
+/* Readers beside each other, and beside the write hold whose owner id one of them has. */
+static bool are_compatible(const struct sim_claim *a, const struct sim_claim *b)
+{
+    bool same = a->process == b->process && a->owner == b->owner;
+
+    if (a->kind == HFI_KIND_PERMITS || b->kind == HFI_KIND_PERMITS)
+        return true; /* check_permits() */
+    if (a->kind == HFI_KIND_READ && b->kind == HFI_KIND_READ)
+        return !same;
+    return same && a->kind + b->kind == HFI_KIND_READ + HFI_KIND_WRITE;
+}
+
+static void check_permits(const struct sim_claim *claim)
+{
+    const struct sim_lock *lock = claim->lock;
+    const struct sim_claim *other;
+    int64_t taken = 0;
+
+    if (claim->kind != HFI_KIND_PERMITS || lock->uncounted || time_is_excused(claim->process->sim))
+        return;
+    DL_FOREACH2(lock->claims, other, lock_next)
+    {
+        if (!is_excused(other) && sim_claim_is_valid(other))
+            taken += other->permits;
+    }
+    if (taken > lock->total)
+        sim_violated(world_of(claim->process), "overlap", "%lld of the %lld permits of %s are held",
+                     (long long)taken, (long long)lock->total, lock->name);
+}
 
 static void check_overlap(const struct sim_claim *claim)
 {
@@ -65,7 +101,7 @@ static void check_overlap(const struct sim_claim *claim)
     DL_FOREACH2(claim->lock->claims, other, lock_next)
     {
         if (other->hold == claim->hold || is_excused(other) || is_excused(claim) ||
-            !sim_claim_is_valid(other))
+            !sim_claim_is_valid(other) || are_compatible(claim, other))
             continue;
         sim_violated(world_of(claim->process), "overlap",
                      "%s is held by p%u (owner %llu, token %llu) and by p%u (owner %llu, token "
@@ -80,13 +116,11 @@ static void check_backed(const struct sim_claim *claim)
 {
     struct sim *sim = claim->process->sim;
     hfi_time ends = sim_clock_when(&claim->process->host->clock, claim->deadline_ns), until;
-    struct sim_process *holder;
-    uint64_t owner;
 
     if (is_excused(claim) || time_is_excused(sim))
         return;
-    if (!sim_store_holder(sim, claim->lock, &holder, &owner, &until) || holder != claim->process ||
-        owner != claim->owner)
+    if (!sim_store_has(sim, claim->lock, claim->process, claim->owner, (enum hfi_kind)claim->kind,
+                       &until))
         sim_violated(&sim->world, "backed",
                      "p%u claims %s (owner %llu), which the store does not know",
                      claim->process->index, claim->lock->name, (unsigned long long)claim->owner);
@@ -99,7 +133,7 @@ static void check_backed(const struct sim_claim *claim)
 
 static void check_deadline(const struct sim_claim *claim)
 {
-    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    const struct sim_owner *owner = owner_of(claim);
 
     if (claim->deadline_ns > owner->bound_ns)
         sim_violated(world_of(claim->process), "answered",
@@ -114,7 +148,7 @@ static void check_deadline(const struct sim_claim *claim)
 /* Without a fault a hold ends only because it was to end, and that is told in time. */
 static void check_calm_end(const struct sim_claim *claim)
 {
-    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    const struct sim_owner *owner = owner_of(claim);
     hfi_time now = sim_process_now(claim->process);
     bool is_late = now > claim->deadline_ns + CALM_LATE_NS;
 
@@ -150,6 +184,7 @@ static void check_one(struct sim_claim *claim)
     check_deadline(claim);
     check_backed(claim);
     check_overlap(claim);
+    check_permits(claim);
 }
 
 void sim_check_claims(struct sim_process *process)
@@ -165,7 +200,7 @@ void sim_check_claims(struct sim_process *process)
 /* Two thirds of the ttl have passed since the last answer, and the hold would be renewed. */
 static void check_risk(const struct sim_claim *claim, hfi_time now)
 {
-    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    const struct sim_owner *owner = owner_of(claim);
     hfi_time ttl = owner->ttl_ms * HFI_MSEC,
              sent = owner->bound_ns - ttl + ttl / 100 + 2 * HFI_MSEC;
 
@@ -232,13 +267,22 @@ static void check_token(struct sim_claim *claim)
 {
     struct sim *sim = claim->process->sim;
     bool excused = may_shrink(sim, claim->lock);
+    uint64_t *last = &claim->lock->token[claim->kind == HFI_KIND_FENCED];
 
-    if (claim->token <= claim->lock->token && !is_excused(claim) && !excused)
+    if (hfi_kind_has_many((enum hfi_kind)claim->kind)) {
+        if (claim->token)
+            sim_violated(&sim->world, "tokens", "p%u has a token with its part of %s",
+                         claim->process->index, claim->lock->name);
+        return;
+    }
+    if (claim->kind == HFI_KIND_FENCED && sim_service_server(sim, claim->lock->service)->lost_data)
+        excused = true; /* Redisson's counter knows no clock */
+    if (claim->token <= *last && !is_excused(claim) && !excused)
         sim_violated(&sim->world, "tokens", "p%u has %s with token %llu after token %llu",
                      claim->process->index, claim->lock->name, (unsigned long long)claim->token,
-                     (unsigned long long)claim->lock->token);
-    if (claim->token > claim->lock->token || excused)
-        claim->lock->token = claim->token;
+                     (unsigned long long)*last);
+    if (claim->token > *last || excused)
+        *last = claim->token;
 }
 
 /* Only a hold in good order is passed on inside a process, and not for longer than others can be asked to wait. */
@@ -249,7 +293,7 @@ static void check_passed(const struct sim_claim *claim, struct sim_owner *owner)
     hfi_time now = claim->process->engine.now;
 
     claim->process->sim->count.passed++;
-    if (state != HFI_HOLD_HELD || owner->fixed)
+    if (state != HFI_HOLD_HELD || owner->fixed || !hfi_kind_passes((enum hfi_kind)claim->kind))
         sim_violated(world_of(claim->process), "passed", "p%u passes %s on, which is %s",
                      claim->process->index, claim->lock->name,
                      owner->fixed ? "a fixed lease" : hfi_hold_state_name(state));
@@ -264,7 +308,7 @@ static void check_passed(const struct sim_claim *claim, struct sim_owner *owner)
 
 static void check_grant(const struct sim_claim *claim)
 {
-    const struct sim_owner *owner = sim_owner_find(claim->process, claim->owner);
+    const struct sim_owner *owner = owner_of(claim);
 
     if (claim->process->engine.now >= hfi_hold_deadline(claim->hold))
         sim_violated(world_of(claim->process), "unknown", "p%u is given %s after its deadline",
@@ -273,7 +317,8 @@ static void check_grant(const struct sim_claim *claim)
         sim_violated(world_of(claim->process), "unknown",
                      "p%u is given %s (owner %llu), which no answer has given it",
                      claim->process->index, claim->lock->name, (unsigned long long)claim->owner);
-    else if (claim->token < owner->token_first || claim->token > owner->token_last)
+    else if (!hfi_kind_has_many((enum hfi_kind)claim->kind) &&
+             (claim->token < owner->token_first || claim->token > owner->token_last))
         sim_violated(world_of(claim->process), "tokens",
                      "p%u has %s with token %llu, which was not given to owner %llu",
                      claim->process->index, claim->lock->name, (unsigned long long)claim->token,
@@ -292,6 +337,8 @@ static struct sim_claim *new_claim(struct sim_process *process, const struct sim
     claim->number = ++process->sim->claims;
     claim->owner = claim->hold->lease.owner;
     claim->token = ask->handle->handle.token;
+    claim->kind = ask->waiter.kind;
+    claim->permits = ask->waiter.permits;
     claim->since = process->sim->world.now;
     claim->ceiling_ns = hfi_time_add(process->engine.now, most);
     claim->entered_by = ask->waiter.owner;
@@ -306,6 +353,9 @@ static void reentered(struct sim_claim *claim, const struct sim_claim *outer)
     claim->number = outer->number;
     claim->excused = outer->excused;
     claim->process->sim->count.reentered++;
+    if (claim->kind == HFI_KIND_PERMITS)
+        sim_violated(world_of(claim->process), "entered", "p%u: permits of %s were given twice",
+                     claim->process->index, claim->lock->name);
     if (claim->entered_by != outer->entered_by || claim->entered_kind != outer->entered_kind)
         sim_violated(world_of(claim->process), "entered",
                      "p%u: owner %llu entered %s, which owner %llu holds", claim->process->index,
@@ -321,7 +371,7 @@ void sim_check_granted(struct sim_process *process, struct sim_ask *ask)
 {
     struct sim_claim *claim = new_claim(process, ask);
     const struct sim_claim *outer = claim_of_hold(process, claim->hold);
-    struct sim_owner *owner = sim_owner_find(process, claim->owner);
+    struct sim_owner *owner = owner_of(claim);
 
     sim_mix(world_of(process), claim->token ^ (uint64_t)process->index << 56);
     sim_say(world_of(process), "p%u has %s: owner %llu token %llu%s", process->index,
@@ -332,7 +382,8 @@ void sim_check_granted(struct sim_process *process, struct sim_ask *ask)
     } else {
         claim->excused = owner && owner->excused;
         check_grant(claim);
-        if (owner && claim->token > owner->token_first)
+        if (owner && claim->token > owner->token_first &&
+            !hfi_kind_has_many((enum hfi_kind)claim->kind))
             check_passed(claim, owner);
     }
     DL_APPEND(process->claims, claim);
@@ -355,11 +406,13 @@ void sim_check_told(struct sim_process *process, struct sim_handle *handle, enum
     struct sim_claim *claim;
 
     if (news == HFI_NEWS_AT_RISK) {
-        if (state != HFI_HOLD_AT_RISK)
+        if (state != HFI_HOLD_AT_RISK || !handle->claim)
             sim_violated(world_of(process), "told", "p%u is told that %s is at risk, and it is %s",
-                         process->index, handle->claim->lock->name, hfi_hold_state_name(state));
+                         process->index, hold->lease.name, hfi_hold_state_name(state));
         return;
     }
+    if (!handle->claim)
+        return; /* a semaphore's: what it gave is no lease */
     process->sim->count.lost++;
     if (state != HFI_HOLD_LOST || handle->claim->told)
         sim_violated(world_of(process), "told", "p%u is told of the loss of %s %s", process->index,
@@ -396,6 +449,8 @@ void sim_check_releasing(struct sim_handle *handle)
 {
     struct sim_claim *claim = handle->claim, *other;
 
+    if (!claim)
+        return;
     claim->over |= !sim_claim_is_valid(claim);
     claim->lost |= hfi_hold_state_of(claim->hold) == HFI_HOLD_LOST;
     sim_say(world_of(claim->process), "p%u gives %s back%s", claim->process->index,
@@ -415,8 +470,11 @@ void sim_check_releasing(struct sim_handle *handle)
 void sim_check_released(struct sim_process *process, struct sim_handle *handle, int result)
 {
     const struct sim_claim *claim = handle->claim;
-    const struct sim_owner *owner = sim_owner_find(process, claim->owner);
+    const struct sim_owner *owner;
 
+    if (!claim)
+        return;
+    owner = owner_of(claim);
     sim_mix(world_of(process), (uint64_t)(uint32_t)result ^ claim->token << 8);
     if (result != HF_OK)
         return;
@@ -433,7 +491,8 @@ void sim_check_released(struct sim_process *process, struct sim_handle *handle, 
 /* An event that nobody took before the client was closed. */
 void sim_check_discarded(struct sim_handle *handle)
 {
-    take_out(handle->claim);
+    if (handle->claim)
+        take_out(handle->claim);
 }
 
 void sim_check_handle_freed(struct sim_handle *handle)
@@ -451,11 +510,15 @@ void sim_check_drop_claims(struct sim_process *process)
 
 void sim_check_excuse(struct sim_process *process, uint64_t number)
 {
-    struct sim_owner *owner = sim_owner_find(process, number);
     struct sim_claim *claim;
 
-    if (owner)
-        owner->excused = true;
+    for (int k = 0; k < 2; k++) {
+        struct sim_owner *owner =
+            sim_owner_find(process, number, k ? HFI_KIND_READ : HFI_KIND_MUTEX);
+
+        if (owner)
+            owner->excused = true;
+    }
     DL_FOREACH (process->claims, claim) {
         if (claim->owner == number)
             claim->excused = true;

@@ -12,6 +12,7 @@
  */
 #include "checks.h"
 #include "library.h"
+#include "store/redis/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,27 +26,38 @@ static struct sim_world *world_of(const struct sim_process *process)
  * Who is who
  */
 
-struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number)
+static struct sim_owner *slot(struct sim_owners *owners, uint64_t number, enum hfi_kind kind)
+{
+    return &owners->at[2 * number + (kind == HFI_KIND_READ)];
+}
+
+struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number, enum hfi_kind kind)
 {
     struct sim_owners *owners = process->owners;
 
-    return number <= owners->highest && number > 0 ? &owners->at[number] : NULL;
+    return number <= owners->highest && number > 0 ? slot(owners, number, kind) : NULL;
 }
 
-static struct sim_owner *make_owner(struct sim_process *process, uint64_t number)
+static struct sim_owner *make_owner(struct sim_process *process, uint64_t number,
+                                    enum hfi_kind kind)
 {
     struct sim_owners *owners = process->owners;
 
     while (number >= owners->room) {
         uint64_t more = owners->room ? owners->room * 2 : 64;
 
-        owners->at = sim_grow(owners->at, more * sizeof *owners->at);
-        memset(owners->at + owners->room, 0, (more - owners->room) * sizeof *owners->at);
+        owners->at = sim_grow(owners->at, 2 * more * sizeof *owners->at);
+        memset(owners->at + 2 * owners->room, 0, 2 * (more - owners->room) * sizeof *owners->at);
         owners->room = more;
     }
     if (number > owners->highest)
         owners->highest = number;
-    return &owners->at[number];
+    return slot(owners, number, kind);
+}
+
+struct sim_owner *sim_owner_make(struct sim_process *process, uint64_t number)
+{
+    return make_owner(process, number, HFI_KIND_MUTEX);
 }
 
 /* Client ids of the simulator end in the process' number and that of its life, in hexadecimal. */
@@ -67,6 +79,23 @@ struct sim_process *sim_owner_process(struct sim *sim, const char *text, size_t 
     return process;
 }
 
+struct sim_process *sim_owner_of_permits(struct sim *sim, const char *id, size_t len,
+                                         uint64_t *ret_number)
+{
+    char whole[HFI_PERMIT_ID] = { 0 }, client[HFI_PERMIT_ID_CLIENT + 1];
+    unsigned which;
+
+    if (len < HFI_PERMIT_ID_OWNER)
+        return NULL;
+    memcpy(whole, id, HFI_PERMIT_ID_OWNER);
+    hfi_permit_id_parse(whole, client, ret_number, &which);
+    for (unsigned i = 0; i < sim->plan.processes; i++)
+        if (sim->process[i].life != SIM_LIFE_NONE &&
+            memcmp(sim->process[i].identity.id, client, HFI_PERMIT_ID_CLIENT) == 0)
+            return &sim->process[i];
+    return NULL;
+}
+
 struct sim_lock *sim_lock_find(struct sim *sim, unsigned service, const char *name, size_t len)
 {
     for (unsigned i = service; i < sim->plan.locks; i += sim->plan.services)
@@ -84,32 +113,60 @@ static bool is_over(const struct sim_owner *owner)
     return owner && (owner->retired || owner->released);
 }
 
+/* One read hold after the other uses the owner id of a write hold: each begins anew. */
+static void submit_borrowed(struct sim_process *process, const struct hfi_hold *hold,
+                            struct sim_owner *owner)
+{
+    const struct hfi_hold *other;
+
+    for (other = process->engine.holds; other; other = other->next)
+        if (other != hold && other->lease.kind == HFI_KIND_READ &&
+            other->lease.owner == hold->lease.owner && hfi_hold_state_of(other) != HFI_HOLD_GONE)
+            sim_violated(world_of(process), "borrowed",
+                         "p%u uses owner %llu for two read holds at once", process->index,
+                         (unsigned long long)hold->lease.owner);
+    if (hold->lease.owner != hold->lender->lease.owner)
+        sim_violated(world_of(process), "borrowed",
+                     "p%u writes as owner %llu, and reads as owner %llu", process->index,
+                     (unsigned long long)hold->lender->lease.owner,
+                     (unsigned long long)hold->lease.owner);
+    if (owner->released && owner->answered)
+        memset(owner, 0, sizeof *owner);
+}
+
 static void submit_try(struct sim_process *process, const struct hfi_hold *hold)
 {
-    struct sim_owner *owner = make_owner(process, hold->lease.owner);
+    enum hfi_kind kind = (enum hfi_kind)hold->lease.kind;
+    struct sim_owner *owner = make_owner(process, hold->lease.owner, kind);
     struct sim_lock *lock =
         sim_lock_find(process->sim, process->service, hold->lease.name, hold->lease.name_len);
 
-    if (is_over(owner))
+    if (hold->lender)
+        submit_borrowed(process, hold, owner);
+    if (kind == HFI_KIND_FAIR && owner->answered && !owner->doubt)
+        memset(owner, 0, sizeof *owner); /* nothing is left of it: it goes on under that number */
+    if (is_over(owner) && kind != HFI_KIND_LATCH)
         sim_violated(world_of(process), "retired", "p%u tries again with owner %llu, which is over",
                      process->index, (unsigned long long)hold->lease.owner);
     owner->tried = true;
     owner->in_flight++;
     owner->ttl_ms = hold->lease.ttl_ms;
     owner->fixed = hold->fixed;
+    owner->kind = (uint8_t)kind;
     owner->lock = lock ? lock->index : 0;
 }
 
-static void submit_release(struct sim_process *process, uint64_t number)
+static void submit_release(struct sim_process *process, const struct hfi_lease *lease)
 {
-    make_owner(process, number)->released = true;
+    make_owner(process, lease->owner, (enum hfi_kind)lease->kind)->released = true;
 }
 
 static void submit_renewal(struct sim_process *process, const struct hfi_renewal *renewal)
 {
     for (size_t i = 0; i < renewal->count; i++) {
         const struct hfi_hold *hold = (const struct hfi_hold *)renewal->items[i].lease;
-        const struct sim_owner *owner = sim_owner_find(process, hold->lease.owner);
+        const struct sim_owner *owner =
+            sim_owner_find(process, hold->lease.owner, (enum hfi_kind)hold->lease.kind);
         enum hfi_hold_state state = hfi_hold_state_of(hold);
         bool only_look = renewal->items[i].ttl_ms == 0;
 
@@ -142,7 +199,7 @@ void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_r
     if (request->op == HFI_OP_TRY)
         submit_try(process, (const struct hfi_hold *)request);
     else if (request->op == HFI_OP_RELEASE)
-        submit_release(process, hfi_request_lease(request)->owner);
+        submit_release(process, hfi_request_lease(request));
     else if (request->op == HFI_OP_RENEW)
         submit_renewal(process, hfi_request_renewal(request));
     note_pending(process, now, request);
@@ -159,11 +216,16 @@ void sim_check_sent(struct sim_process *process)
 /* A hold is forgotten when its release was answered, or when the store has forgotten it by itself. */
 void sim_check_moved(struct sim_process *process, const struct sim_move *move)
 {
-    struct sim_owner *owner = sim_owner_find(process, move->owner);
+    const struct sim_owner *reader = sim_owner_find(process, move->owner, HFI_KIND_READ);
+    struct sim_owner *owner = sim_owner_find(process, move->owner, HFI_KIND_MUTEX);
 
     sim_mix(world_of(process), (uint64_t)move->to << 8 ^ process->index ^ move->owner << 16);
     if (!owner)
         return; /* nothing was asked for it yet */
+    if (reader->tried && owner->tried)
+        return; /* which of the two it is, is not said */
+    if (reader->tried)
+        owner = sim_owner_find(process, move->owner, HFI_KIND_READ);
     if (move->to == HFI_HOLD_RELEASING)
         owner->released_ns = process->engine.now;
     if (move->from != HFI_HOLD_RELEASING || move->to != HFI_HOLD_GONE || owner->answered ||
@@ -189,11 +251,13 @@ static void bound(struct sim_owner *owner, hfi_time sent_ns, uint32_t ttl_ms)
 
 static void try_finished(struct sim_process *process, const struct hfi_lease *lease)
 {
-    struct sim_owner *owner = sim_owner_find(process, lease->owner);
+    struct sim_owner *owner = sim_owner_find(process, lease->owner, (enum hfi_kind)lease->kind);
     enum hfi_outcome outcome = (enum hfi_outcome)lease->request.outcome;
     bool granted = outcome == HFI_DONE && lease->verdict == HFI_GRANTED;
 
     owner->in_flight--;
+    if (lease->kind == HFI_KIND_LATCH)
+        return; /* there is nothing to have */
     if (granted) {
         owner->granted = true;
         owner->token_first = lease->token;
@@ -218,8 +282,8 @@ static void renewal_finished(struct sim_process *process, const struct hfi_renew
         const struct hfi_renewal_item *item = &renewal->items[i];
 
         if (item->kept && item->ttl_ms)
-            bound(sim_owner_find(process, item->lease->owner), renewal->request.sent_ns,
-                  item->ttl_ms);
+            bound(sim_owner_find(process, item->lease->owner, (enum hfi_kind)item->lease->kind),
+                  renewal->request.sent_ns, item->ttl_ms);
     }
 }
 
@@ -250,15 +314,37 @@ static void check_in_time(struct sim_process *process, hfi_time now,
                      request->op, (double)(now - request->deadline_ns) / 1e6);
 }
 
+/* Whose request it was that nobody answered. */
+static void note_doubt(struct sim_process *process, const struct hfi_request *request)
+{
+    const struct hfi_lease *lease = (const struct hfi_lease *)request;
+    const struct hfi_renewal *renewal = (const struct hfi_renewal *)request;
+    bool renews = request->op == HFI_OP_RENEW;
+
+    if (request->outcome != HFI_UNKNOWN ||
+        (!renews && request->op != HFI_OP_TRY && request->op != HFI_OP_RELEASE))
+        return;
+    for (size_t i = 0; i < (renews ? renewal->count : 1); i++) {
+        const struct hfi_lease *one = renews ? renewal->items[i].lease : lease;
+        struct sim_owner *owner = sim_owner_find(process, one->owner, (enum hfi_kind)one->kind);
+
+        if (owner)
+            owner->doubt = true;
+    }
+}
+
 void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_request *request)
 {
+    note_doubt(process, request);
     sim_mix(world_of(process), (uint64_t)request->op << 8 ^ request->outcome ^ now << 16);
     if (request->op == HFI_OP_TRY)
         try_finished(process, hfi_request_lease(request));
     else if (request->op == HFI_OP_RENEW)
         renewal_finished(process, hfi_request_renewal(request));
     else if (request->op == HFI_OP_RELEASE && request->outcome == HFI_DONE)
-        sim_owner_find(process, hfi_request_lease(request)->owner)->answered = true;
+        sim_owner_find(process, hfi_request_lease(request)->owner,
+                       (enum hfi_kind)hfi_request_lease(request)->kind)
+            ->answered = true;
     if (request->sent_ns > now && request->outcome != HFI_NOT_DONE)
         sim_violated(world_of(process), "answered",
                      "p%u: a request was answered before it was sent", process->index);
@@ -270,6 +356,61 @@ void sim_check_finished(struct sim_process *process, hfi_time now, struct hfi_re
  * What it comes to at the server
  */
 
+/* When all permits of an owner have run out. */
+static bool permits_until(const struct sim_server *server, const struct sim_lock *lock,
+                          const struct sim_process *process, uint64_t number, hfi_time *ret_until)
+{
+    char name[HFI_KEY_MAX], id[HFI_PERMIT_ID];
+    size_t len = hfi_suffix_name(name, lock->name, lock->len, "timeout");
+    struct sim_key *key =
+        sim_redis_find((struct sim_redis *)&server->redis, server->sim->plan.db, name, len);
+    const struct sim_field *field;
+
+    hfi_permit_id(id, process->identity.id, number, 0);
+    field = key && key->type == SIM_REDIS_ZSET ? sim_key_field(key, id, sizeof id) : NULL;
+    if (field) /* over when the clock shows it, not after that */
+        *ret_until = sim_server_when(server, (int64_t)strtod(field->value, NULL) - 1);
+    return field && *ret_until > server->sim->world.now;
+}
+
+static bool reader_until(const struct sim_server *server, const struct sim_lock *lock,
+                         const struct sim_process *process, uint64_t number, hfi_time *ret_until)
+{
+    char name[HFI_KEY_MAX];
+    size_t len = hfi_reader_key(name, lock->name, lock->len, process->identity.id, number);
+    const struct sim_key *key =
+        sim_redis_find((struct sim_redis *)&server->redis, server->sim->plan.db, name, len);
+
+    if (key)
+        *ret_until = hfi_time_min(*ret_until, sim_server_when(server, key->expires_ms));
+    return key != NULL;
+}
+
+bool sim_store_has(struct sim *sim, const struct sim_lock *lock, struct sim_process *process,
+                   uint64_t number, enum hfi_kind kind, hfi_time *ret_until)
+{
+    struct sim_server *server = sim_service_server(sim, lock->service);
+    char field[HFI_OWNER_TEXT_MAX + sizeof ":write"];
+    const struct sim_key *key;
+    size_t len;
+
+    if (sim->plan.library)
+        return sim_library_has(sim, lock, process, number, kind, ret_until);
+    sim_server_wall_us(server);
+    if (kind == HFI_KIND_PERMITS)
+        return permits_until(server, lock, process, number, ret_until);
+    key = sim_redis_find(&server->redis, sim->plan.db, lock->name, lock->len);
+    if (!key || key->type != SIM_REDIS_HASH)
+        return false;
+    *ret_until = sim_server_when(server, key->expires_ms);
+    len = (size_t)snprintf(field, sizeof field, "%s:%llu%s", process->identity.id,
+                           (unsigned long long)number, kind == HFI_KIND_WRITE ? ":write" : "");
+    if (!sim_key_field(key, field, len) || (sim_key_field(key, "mode", 4) != NULL) !=
+                                               (kind == HFI_KIND_READ || kind == HFI_KIND_WRITE))
+        return false;
+    return kind != HFI_KIND_READ || reader_until(server, lock, process, number, ret_until);
+}
+
 bool sim_store_holder(struct sim *sim, const struct sim_lock *lock,
                       struct sim_process **ret_process, uint64_t *ret_owner, hfi_time *ret_until)
 {
@@ -277,7 +418,7 @@ bool sim_store_holder(struct sim *sim, const struct sim_lock *lock,
     const struct sim_key *key;
 
     if (sim->plan.library)
-        return sim_library_holder(sim, lock, ret_process, ret_owner, ret_until);
+        return false;
     sim_server_wall_us(server);
     key = sim_redis_find(&server->redis, sim->plan.db, lock->name, lock->len);
     if (!key)
@@ -299,16 +440,30 @@ static struct sim_process *process_of(struct sim *sim, const struct sim_conn *co
     return process && process->life_number == link->client_life ? process : NULL;
 }
 
+static bool is_write(const struct sim_field *field)
+{
+    static const char TAIL[] = ":write";
+    size_t len = sizeof TAIL - 1;
+
+    return field->name_len > len && memcmp(field->name + field->name_len - len, TAIL, len) == 0;
+}
+
 static void check_removal(struct sim_server *server, struct sim_conn *conn,
-                          const struct sim_lock *lock, const struct sim_field *field)
+                          const struct sim_lock *lock, const struct sim_field *field, bool reads)
 {
     uint64_t number;
     struct sim_process *of = sim_owner_process(server->sim, field->name, field->name_len, &number);
     const struct sim_process *by = process_of(server->sim, conn);
-    const struct sim_owner *owner = of ? sim_owner_find(of, number) : NULL;
+    enum hfi_kind kind = reads && !is_write(field) ? HFI_KIND_READ : HFI_KIND_WRITE;
+    const struct sim_owner *owner = of ? sim_owner_find(of, number, kind) : NULL;
+    hfi_time until = HF_TIME_NEVER;
 
     if (!of)
         return;
+    if (kind == HFI_KIND_READ && conn &&
+        (!reader_until(server, lock, of, number, &until) ||
+         until <= server->sim->world.now + 2 * HFI_MSEC))
+        return; /* it was dead, or is in this very millisecond */
     if (!conn || server->breaking) {
         server->sim->outside |= server->breaking;
         sim_check_excuse(of, number); /* by hand */
@@ -331,10 +486,16 @@ void sim_check_changed(struct sim_server *server, struct sim_conn *conn, unsigne
     for (size_t i = 0; before && i < before->fields; i++)
         if (!after || after->type != SIM_REDIS_HASH ||
             !sim_key_field(after, before->field[i].name, before->field[i].name_len))
-            check_removal(server, conn, lock, &before->field[i]);
+            check_removal(server, conn, lock, &before->field[i],
+                          sim_key_field(before, "mode", 4) != NULL);
     if (after && after->expires_ms < 0 && after->type == SIM_REDIS_HASH && conn)
         sim_violated(&server->sim->world, "expires", "s%u: %s is held for ever", server->index,
                      lock->name);
+    if (!conn && !server->sim->arranging)
+        lock->uncounted = true;
+    lock->counted = server->sim->world.now;
+    if (lock->theme == SIM_LATCH)
+        sim_check_latch(lock, !after);
     sim_check_lock_changed(lock, after ? sim_server_when(server, after->expires_ms) : 0);
 }
 
@@ -361,8 +522,29 @@ static void for_each_lock(struct sim_server *server,
         visit(sim, &sim->lock[i]);
 }
 
+/* Where there can be many, all that have it, and those that may. */
+static void excuse_all(struct sim *sim, struct sim_lock *lock)
+{
+    lock->uncounted = true;
+    for (unsigned i = lock->service; i < sim->plan.processes; i += sim->plan.services) {
+        struct sim_process *process = &sim->process[i];
+
+        for (uint64_t number = 1; number <= process->owners->highest; number++)
+            for (int k = 0; k < 2; k++) {
+                const struct sim_owner *owner = &process->owners->at[2 * number + (unsigned)k];
+
+                if (owner->granted_there && !owner->released_there && owner->lock == lock->index)
+                    sim_check_excuse(process, number);
+            }
+    }
+}
+
 static void remember(struct sim *sim, struct sim_lock *lock)
 {
+    if (sim->plan.kinds) {
+        excuse_all(sim, lock);
+        return;
+    }
     lock->before = NULL;
     if (!sim_store_holder(sim, lock, &lock->before, &lock->before_owner, &lock->before_until))
         lock->before = NULL;
@@ -377,7 +559,7 @@ static void compare(struct sim *sim, struct sim_lock *lock)
     if (!sim_store_holder(sim, lock, &now, &owner, &until))
         now = NULL;
     /* A renewal can be lost, too. */
-    if (lock->before &&
+    if (lock->before && !sim->plan.kinds &&
         (lock->before != now || lock->before_owner != owner || until < lock->before_until))
         sim_check_excuse(lock->before, lock->before_owner);
     sim_check_lock_changed(lock, until);
@@ -386,7 +568,7 @@ static void compare(struct sim *sim, struct sim_lock *lock)
 static void excuse(struct sim *sim, struct sim_lock *lock)
 {
     remember(sim, lock);
-    if (lock->before)
+    if (lock->before && !sim->plan.kinds)
         sim_check_excuse(lock->before, lock->before_owner);
 }
 

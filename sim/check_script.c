@@ -45,12 +45,77 @@ static enum script script_of(const char *sha)
     return script;
 }
 
-/* The owner of a call's argument, if its process lives and this is one of its connections. */
-static struct sim_owner *owner_of(struct sim_server *server, const struct sim_arg *arg,
-                                  struct sim_process **ret_process, uint64_t *ret_number)
+/* ------------------------------------------------------------------------------------------------
+ * Whose call it is
+ */
+
+/* Where a script's owner stands: in an argument; behind the last colons of a key; in a permit's id. */
+enum where { ARGUMENT, KEY, PERMIT };
+
+struct way {
+    enum script script;
+    enum hfi_kind kind;
+    enum where where;
+    unsigned at; /* argument, or key, from 0 */
+};
+
+static const struct way ACQUIRES[] = {
+    { SCRIPT_acquire, HFI_KIND_MUTEX, ARGUMENT, 0 },
+    { SCRIPT_acquire_fenced, HFI_KIND_FENCED, ARGUMENT, 0 },
+    { SCRIPT_acquire_fair, HFI_KIND_FAIR, ARGUMENT, 0 },
+    { SCRIPT_acquire_write, HFI_KIND_WRITE, ARGUMENT, 0 },
+    { SCRIPT_acquire_read, HFI_KIND_READ, ARGUMENT, 0 },
+    { SCRIPT_acquire_permits, HFI_KIND_PERMITS, PERMIT, 0 },
+    { SCRIPT_acquire_semaphore, HFI_KIND_SEMAPHORE, KEY, 1 },
+};
+
+static const struct way RELEASES[] = {
+    { SCRIPT_release, HFI_KIND_MUTEX, ARGUMENT, 0 },
+    { SCRIPT_release_fair, HFI_KIND_FAIR, ARGUMENT, 0 },
+    { SCRIPT_release_write, HFI_KIND_WRITE, ARGUMENT, 0 },
+    { SCRIPT_release_read, HFI_KIND_READ, ARGUMENT, 0 },
+    { SCRIPT_release_permits, HFI_KIND_PERMITS, PERMIT, 0 },
+    { SCRIPT_release_semaphore, HFI_KIND_SEMAPHORE, KEY, 2 },
+};
+
+static const struct way *way_of(const struct way *ways, size_t count, enum script script)
 {
-    *ret_process = sim_owner_process(server->sim, arg->at, arg->len, ret_number);
-    return *ret_process ? sim_owner_find(*ret_process, *ret_number) : NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ways[i].script == script)
+            return &ways[i];
+    return NULL;
+}
+
+static size_t keys_of(const struct sim_call *call)
+{
+    return (size_t)strtoul(call->argv[2].at, NULL, 10);
+}
+
+/* The i-th argument of the script. */
+static const struct sim_arg *argument(const struct sim_call *call, size_t i)
+{
+    return &call->argv[3 + keys_of(call) + i];
+}
+
+/* The owner of a call, if its process lives. */
+static struct sim_owner *owner_of(struct sim_server *server, const struct sim_call *call,
+                                  const struct way *way, struct sim_process **ret_process,
+                                  uint64_t *ret_number)
+{
+    const struct sim_arg *arg =
+        way->where == KEY ? &call->argv[3 + way->at] : argument(call, way->at);
+    size_t skip = 0;
+
+    if (way->where == PERMIT) {
+        *ret_process = sim_owner_of_permits(server->sim, arg->at, arg->len, ret_number);
+    } else {
+        for (unsigned colons = 0; way->where == KEY && colons < 2; colons += arg->at[skip] == ':')
+            for (skip = skip ? skip : arg->len; skip > 0 && arg->at[--skip] != ':';)
+                ;
+        skip += way->where == KEY;
+        *ret_process = sim_owner_process(server->sim, arg->at + skip, arg->len - skip, ret_number);
+    }
+    return *ret_process ? sim_owner_find(*ret_process, *ret_number, way->kind) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -89,7 +154,8 @@ static bool is_after_release(const struct sim_server *server, const struct sim_o
            owner->released_starts == server->starts;
 }
 
-static void check_drawn(struct sim_server *server, const struct sim_arg *name, const char *reply)
+static void check_drawn(struct sim_server *server, const struct sim_arg *name, bool fenced,
+                        const char *reply)
 {
     struct sim_lock *lock = sim_lock_find(server->sim, server->service, name->at, name->len);
     unsigned long long first, count;
@@ -99,48 +165,108 @@ static void check_drawn(struct sim_server *server, const struct sim_arg *name, c
     if (!lock || strncmp(end, NEXT, strlen(NEXT)) != 0)
         return;
     count = strtoull(end + strlen(NEXT), NULL, 10);
-    if (first <= lock->drawn &&
-        !(server->lost_data && server->stepped_back && !server->sim->options->strict))
+    if (first <= lock->drawn[fenced] &&
+        !(server->lost_data && (fenced || server->stepped_back) && !server->sim->options->strict))
         sim_violated(&server->sim->world, "drawn", "s%u gives token %llu after token %llu for %s",
-                     server->index, first, (unsigned long long)lock->drawn, lock->name);
-    lock->drawn = first + count - 1;
+                     server->index, first, (unsigned long long)lock->drawn[fenced], lock->name);
+    lock->drawn[fenced] = first + count - 1;
 }
 
-static void ran_acquire(struct sim_server *server, const struct sim_call *call, const char *reply)
+static void check_orphan(struct sim_server *server, const struct sim_call *call,
+                         const struct sim_owner *owner, const struct sim_process *process,
+                         uint64_t number)
+{
+    if (owner->released_there && !owner->replayed && !server->redis.deny_kill && !owner->excused &&
+        owner->released_starts == server->starts)
+        sim_violated(&server->sim->world, "orphans",
+                     "s%u gives %.*s to owner %llu of p%u after its release", server->index,
+                     (int)call->argv[3].len, call->argv[3].at, (unsigned long long)number,
+                     process->index);
+}
+
+/* What a semaphore gives is noted, and what of it is undone. */
+static void note_taken(struct sim_server *server, const struct sim_call *call,
+                       struct sim_owner *owner)
+{
+    struct sim_lock *lock =
+        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+    uint32_t permits = (uint32_t)strtoul(argument(call, 0)->at, NULL, 10);
+
+    if (lock)
+        lock->there -= permits;
+    if (!owner)
+        return;
+    owner->taken = permits;
+    owner->undone = false;
+    owner->granted_at = server->sim->world.now;
+}
+
+static void check_turn(struct sim_server *server, const struct sim_call *call, bool granted)
+{
+    struct sim_lock *lock =
+        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+
+    if (lock)
+        sim_check_turn(server, lock, argument(call, 0), sim_arg_is(argument(call, 4), "1"),
+                       granted);
+}
+
+static void ran_acquire(struct sim_server *server, const struct sim_call *call,
+                        const struct way *way, const char *reply)
 {
     struct sim_process *process;
     uint64_t number;
-    struct sim_owner *owner = owner_of(server, &call->argv[5], &process, &number);
+    struct sim_owner *owner = owner_of(server, call, way, &process, &number);
     bool granted = strncmp(reply, GRANTED, strlen(GRANTED)) == 0;
 
-    if (granted)
-        check_drawn(server, &call->argv[3], reply);
+    if (granted && !hfi_kind_has_many(way->kind))
+        check_drawn(server, &call->argv[3], way->kind == HFI_KIND_FENCED, reply);
     if (granted && owner) {
         owner->granted_there = true;
-        if (owner->released_there && !owner->replayed && !server->redis.deny_kill &&
-            !owner->excused && owner->released_starts == server->starts)
-            sim_violated(&server->sim->world, "orphans",
-                         "s%u gives %.*s to owner %llu of p%u after its release", server->index,
-                         (int)call->argv[3].len, call->argv[3].at, (unsigned long long)number,
-                         process->index);
+        check_orphan(server, call, owner, process, number);
     }
-    if (sim_below(&server->random, REPLAY_EACH) == 0 && reply[0] == '*')
-        replay(server, call, SCRIPT_acquire, granted ? "*1\r\n:2\r\n" : NULL);
+    if (granted && way->kind == HFI_KIND_SEMAPHORE)
+        note_taken(server, call, owner);
+    if (way->kind == HFI_KIND_FAIR && reply[0] == '*' && strncmp(reply, "*1", 2) != 0)
+        check_turn(server, call, granted);
+    /* One that is busy may leave a sign that it waits. */
+    if (sim_below(&server->random, REPLAY_EACH) == 0 && reply[0] == '*' &&
+        (granted || way->kind == HFI_KIND_MUTEX))
+        replay(server, call, way->script, granted ? "*1\r\n:2\r\n" : NULL);
 }
 
-static void ran_release(struct sim_server *server, const struct sim_call *call, const char *reply)
+static void ran_release(struct sim_server *server, const struct sim_call *call,
+                        const struct way *way, const char *reply)
 {
     struct sim_process *process;
     uint64_t number;
-    struct sim_owner *owner = owner_of(server, &call->argv[5], &process, &number);
+    struct sim_owner *owner = owner_of(server, call, way, &process, &number);
+    struct sim_lock *lock =
+        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
 
+    if (!owner && way->script == SCRIPT_release && process)
+        owner = sim_owner_find(process, number, HFI_KIND_FENCED);
     if (owner && reply[0] == ':') {
         owner->released_there = true;
         owner->released_by = call->conn->id;
         owner->released_starts = server->starts;
     }
+    if (way->kind == HFI_KIND_FAIR && lock && reply[0] == ':')
+        sim_check_turn_left(lock, argument(call, 0));
+    if (way->kind == HFI_KIND_SEMAPHORE && lock && reply[0] == ':' && reply[1] != '-') {
+        if (owner) {
+            lock->there += owner->taken;
+            owner->undone = true;
+            if (owner->kept)
+                sim_violated(&server->sim->world, "given",
+                             "s%u takes permits of %s back that p%u has (owner %llu)",
+                             server->index, lock->name, process->index, (unsigned long long)number);
+        } else {
+            lock->uncounted = true; /* of a process that is no more */
+        }
+    }
     if (sim_below(&server->random, REPLAY_EACH) == 0 && reply[0] == ':')
-        replay(server, call, SCRIPT_release, ":-1\r\n");
+        replay(server, call, way->script, ":-1\r\n");
 }
 
 /* Is the i-th element of an array of numbers 1? */
@@ -152,37 +278,125 @@ static bool kept(const char *reply, size_t i)
     return false;
 }
 
-static bool is_holder(struct sim_server *server, const struct sim_arg *name,
-                      const struct sim_arg *owner)
-{
-    const struct sim_key *key =
-        sim_redis_find(&server->redis, server->sim->plan.db, name->at, name->len);
+/* How the scripts that renew count: arguments and keys for each item, and where its ttl and owner stand. */
+static const struct renewing {
+    enum script script;
+    enum hfi_kind kind;
+    enum where where;
+    unsigned keys, arguments;
+} RENEWALS[] = {
+    { SCRIPT_renew, HFI_KIND_MUTEX, ARGUMENT, 1, 2 },
+    { SCRIPT_renew_write, HFI_KIND_WRITE, ARGUMENT, 1, 2 },
+    { SCRIPT_renew_read, HFI_KIND_READ, ARGUMENT, 2, 2 },
+    { SCRIPT_renew_permits, HFI_KIND_PERMITS, PERMIT, 1, 3 },
+};
 
-    return key && key->type == SIM_REDIS_HASH && sim_key_field(key, owner->at, owner->len);
+static void check_renewed(struct sim_server *server, const struct sim_call *call,
+                          const struct sim_arg *ttl, const struct sim_owner *owner, bool is_kept)
+{
+    if (sim_arg_is(ttl, "0"))
+        return;
+    if (owner->fixed || (is_kept && is_after_release(server, owner, call->conn)))
+        sim_violated(&server->sim->world, "renewed", "s%u renews an owner that is %s",
+                     server->index, owner->fixed ? "fixed" : "released");
 }
 
-static void ran_renew(struct sim_server *server, const struct sim_call *call, const char *reply)
+static void ran_renew(struct sim_server *server, const struct sim_call *call,
+                      const struct renewing *how, const char *reply)
 {
-    size_t keys = (call->argc - 3) / 3;
+    size_t count = keys_of(call) / how->keys;
 
-    for (size_t i = 0; i < keys; i++) {
-        const struct sim_arg *ttl = &call->argv[3 + keys + 2 * i];
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_arg *ttl = argument(call, i * how->arguments);
+        struct way way = { how->script, how->kind, how->where, (unsigned)(i * how->arguments + 1) };
         struct sim_process *process;
         uint64_t number;
-        const struct sim_owner *owner = owner_of(server, ttl + 1, &process, &number);
+        const struct sim_owner *owner = owner_of(server, call, &way, &process, &number);
+        hfi_time until;
 
-        if (kept(reply, i) && !is_holder(server, &call->argv[3 + i], ttl + 1))
-            sim_violated(&server->sim->world, "renewed",
-                         "s%u says that %.*s is kept, and it is not", server->index,
-                         (int)ttl[1].len, ttl[1].at);
-        if (!owner || sim_arg_is(ttl, "0"))
+        if (!owner)
             continue;
-        if (owner->fixed || (kept(reply, i) && is_after_release(server, owner, call->conn)))
+        if (kept(reply, i) && !sim_store_has(server->sim, &server->sim->lock[owner->lock], process,
+                                             number, (enum hfi_kind)owner->kind, &until))
             sim_violated(&server->sim->world, "renewed",
-                         "s%u renews owner %llu of p%u, which is %s", server->index,
-                         (unsigned long long)number, process->index,
-                         owner->fixed ? "fixed" : "released");
+                         "s%u says that owner %llu of p%u is kept, and it is not", server->index,
+                         (unsigned long long)number, process->index);
+        check_renewed(server, call, ttl, owner, kept(reply, i));
     }
+}
+
+/* Each request with an object counts once, by its serial number. */
+static bool is_first(struct sim_server *server, const struct sim_call *call)
+{
+    static const struct way NOTE = { SCRIPT_UNKNOWN, HFI_KIND_SEMAPHORE, KEY, 1 };
+    struct sim_process *process;
+    uint64_t serial;
+    struct sim_owner *owner = owner_of(server, call, &NOTE, &process, &serial);
+    bool first = !owner || !owner->counted;
+
+    if (!owner && process)
+        owner = sim_owner_make(process, serial);
+    if (owner)
+        owner->counted = true;
+    return first;
+}
+
+static void note_change(struct sim_lock *lock, const struct sim_arg *verb, int64_t number)
+{
+    if (sim_arg_is(verb, "release"))
+        lock->there += number;
+    else if (sim_arg_is(verb, "set"))
+        lock->there = number;
+    else if (sim_arg_is(verb, "down"))
+        lock->there -= lock->there > 0;
+    else if (sim_arg_is(verb, "delete"))
+        lock->there = 0;
+}
+
+/* Steps with objects: what they come to, each counted once. */
+static void ran_object(struct sim_server *server, const struct sim_call *call, enum script script,
+                       const char *reply)
+{
+    struct sim_lock *lock =
+        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+    const struct sim_arg *verb = argument(call, 0);
+
+    if (!lock || !strstr(reply, "ok "))
+        return;
+    if (script == SCRIPT_latch && sim_arg_is(verb, "set"))
+        lock->set = server->sim->world.now;
+    if (script == SCRIPT_latch && sim_arg_is(verb, "delete"))
+        lock->deleted = server->sim->world.now;
+    if (server->redis.wrote && is_first(server, call))
+        note_change(lock, verb, strtol(argument(call, 2)->at, NULL, 10));
+}
+
+static void ran_kind(struct sim_server *server, const struct sim_call *call, enum script script,
+                     const char *reply)
+{
+    const struct way *acquire = way_of(ACQUIRES, sizeof ACQUIRES / sizeof ACQUIRES[0], script);
+    const struct way *release = way_of(RELEASES, sizeof RELEASES / sizeof RELEASES[0], script);
+    const struct sim_lock *lock;
+
+    if (acquire)
+        ran_acquire(server, call, acquire, reply);
+    if (release)
+        ran_release(server, call, release, reply);
+    for (size_t i = 0; i < sizeof RENEWALS / sizeof RENEWALS[0]; i++)
+        if (RENEWALS[i].script == script)
+            ran_renew(server, call, &RENEWALS[i], reply);
+    if (script == SCRIPT_semaphore || script == SCRIPT_latch || script == SCRIPT_permits)
+        ran_object(server, call, script, reply);
+    if (script == SCRIPT_leave_fair) {
+        lock = sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+        if (lock && reply[0] == ':')
+            sim_check_turn_left((struct sim_lock *)lock, argument(call, 0));
+    }
+    lock = keys_of(call)
+               ? sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len)
+               : NULL;
+    if (lock)
+        sim_check_counted(server, lock);
 }
 
 void sim_check_ran(struct sim_server *server, const struct sim_call *call, const char *sha,
@@ -199,25 +413,17 @@ void sim_check_ran(struct sim_server *server, const struct sim_call *call, const
             server->index, (int)call->argv[3].len, call->argv[3].at,
             (unsigned long long)call->conn->id, (int)call->argv[call->argc > 5 ? 5 : 3].len,
             call->argv[call->argc > 5 ? 5 : 3].at, reply);
-    if (script == SCRIPT_acquire)
-        ran_acquire(server, call, reply);
-    else if (script == SCRIPT_release)
-        ran_release(server, call, reply);
-    else if (script == SCRIPT_renew)
-        ran_renew(server, call, reply);
+    ran_kind(server, call, script, reply);
 }
 
 /* The holder's changes nothing. Another one's may take the lock, if it is free, for one ttl. */
 void sim_check_replayed(struct sim_server *server, struct sim_lock *lock,
                         struct sim_process *process, uint64_t number)
 {
-    struct sim_owner *owner = sim_owner_find(process, number);
-    struct sim_process *holder = NULL;
+    struct sim_owner *owner = sim_owner_find(process, number, HFI_KIND_MUTEX);
     struct sim_text reply = { 0 };
-    uint64_t held_by = 0;
     hfi_time until;
-    bool is_holder = sim_store_holder(server->sim, lock, &holder, &held_by, &until) &&
-                     holder == process && held_by == number;
+    bool is_holder = sim_store_has(server->sim, lock, process, number, HFI_KIND_MUTEX, &until);
 
     owner->replayed = true;
     sim_redis_do(&server->redis, &reply, "EVALSHA %s 2 %s holdfast:token:{replay} %s:%llu %u 1",

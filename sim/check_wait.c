@@ -11,6 +11,7 @@
  */
 #include "checks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <utlist.h>
@@ -60,6 +61,9 @@ static bool was_busy(const struct sim_ask *ask)
     const struct sim_lock *lock = &sim->lock[ask->lock];
     hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns);
 
+    if (ask->before.kind == HFI_KIND_FAIR || ask->before.kind == HFI_KIND_READ ||
+        lock->theme == SIM_PERMITS || lock->theme == SIM_SEMAPHORE)
+        return true; /* others may come first; or there was something, and not enough */
     if (sim->outside || sim->plan.drift_ppm > SIM_DRIFT_INSIDE ||
         (!ask->before.once && !is_calm(sim)))
         return true; /* what the store has lost, processes may still believe in */
@@ -97,6 +101,8 @@ static void check_early(const struct sim_ask *ask)
     bool gave_up = ask->result == HF_ERR_BUSY || ask->result == HF_ERR_UNSURE ||
                    ask->result == HF_ERR_UNREACHABLE;
 
+    if (ask->result == HF_ERR_UNSURE && ask->before.kind == HFI_KIND_READ)
+        return; /* what became of its write hold's owner id is not known */
     if (!ask->before.once && gave_up && sim_process_now(process) < ask->until_local)
         sim_violated(world_of(process), "bounded", "p%u gives %s up %.3f ms too soon",
                      process->index, process->sim->lock[ask->lock].name,
@@ -106,9 +112,19 @@ static void check_early(const struct sim_ask *ask)
 /* A lease that is over is no success. */
 static void check_fresh(const struct sim_ask *ask)
 {
-    if (ask->result == HF_OK && ask->waited && !sim_claim_is_valid(ask->handle->claim))
+    if (ask->result == HF_OK && ask->waited && ask->handle &&
+        !sim_claim_is_valid(ask->handle->claim))
         sim_violated(world_of(ask->process), "unknown", "p%u is given %s, which is over",
                      ask->process->index, ask->process->sim->lock[ask->lock].name);
+}
+
+/* The owner is in its own way; or a latch was deleted (check_count.c). */
+static bool is_of_kinds(const struct sim_ask *ask)
+{
+    return ask->result == HF_ERR_UPGRADE ||
+           (ask->result == HF_ERR_REENTRY && ask->before.no_reentry) ||
+           (ask->result == HF_ERR_NOT_FOUND && ask->before.kind == HFI_KIND_LATCH) ||
+           (ask->result == HF_ERR_UNSURE && ask->before.kind == HFI_KIND_READ);
 }
 
 static void check_truth(const struct sim_ask *ask)
@@ -129,14 +145,23 @@ static void check_truth(const struct sim_ask *ask)
         (ask->result == HF_ERR_CANCELLED && ask->was_cancelled) ||
         ((ask->result == HF_ERR_CLOSED || ask->result == HF_ERR_UNSURE) && closing))
         return;
+    if (process->sim->plan.kinds && is_of_kinds(ask))
+        return;
     sim_violated(world_of(process), "truthful", "p%u: acquiring %s fails without a fault: %s",
                  process->index, lock->name, hf_strerror(ask->result));
+}
+
+/* Of an object: it was done, and so it is. */
+static bool is_answer(int result)
+{
+    return result == HF_ERR_EXISTS || result == HF_ERR_NOT_FOUND;
 }
 
 static void check_result(const struct sim_ask *ask)
 {
     if (is_calm(ask->process->sim) && ask->process->life == SIM_LIFE_RUNNING &&
-        ask->result != HF_OK && ask->result != HF_ERR_LOST)
+        ask->result != HF_OK && ask->result != HF_ERR_LOST &&
+        (ask->kind != SIM_ASK_OBJECT || !is_answer(ask->result)))
         sim_violated(world_of(ask->process), "truthful", "p%u: a call fails without a fault: %s",
                      ask->process->index, hf_strerror(ask->result));
 }
@@ -159,14 +184,17 @@ static void count(struct sim_counts *count, const struct sim_ask *ask)
 void sim_check_returned(struct sim_ask *ask)
 {
     sim_mix(world_of(ask->process), (uint64_t)(uint32_t)ask->result ^ (uint64_t)ask->kind << 32);
-    sim_say(world_of(ask->process), "p%u call %d returns: %s", ask->process->index, ask->kind,
-            ask->result ? hf_strerror(ask->result) : "fine");
+    sim_say(world_of(ask->process), "p%u call %d (kind %u, owner %u:%llu) returns: %s",
+            ask->process->index, ask->kind, ask->before.kind, ask->before.owner_kind,
+            (unsigned long long)ask->before.owner, ask->result ? hf_strerror(ask->result) : "fine");
     count(&ask->process->sim->count, ask);
     if (ask->kind == SIM_ASK_ACQUIRE) {
         check_bounded(ask);
         check_early(ask);
         check_fresh(ask);
         check_truth(ask);
+        if (ask->before.kind == HFI_KIND_LATCH)
+            sim_check_awaited(ask);
     } else if (ask->kind != SIM_ASK_QUERY) {
         check_result(ask);
     }
@@ -201,6 +229,15 @@ void sim_check_asked(struct sim_process *process, hfi_time now, struct hfi_reque
         gauge->tried_ns = now;
     gauge->active_ns = now;
     gauge->stopped_ns = sim_process_excuse_at(process, now);
+}
+
+const struct hfi_gate *sim_next_gate(const struct sim_process *process, const struct sim_lock *lock,
+                                     const struct hfi_gate *gate)
+{
+    for (gate = gate ? gate->hh.next : process->engine.gates; gate; gate = gate->hh.next)
+        if (gate->name_len == lock->len && memcmp(gate->name, lock->name, lock->len) == 0)
+            return gate;
+    return NULL;
 }
 
 static const struct hfi_gate *find_gate(const struct sim_process *process,
@@ -261,25 +298,37 @@ static bool is_asleep(const struct hfi_gate *gate)
            gate->wait->phase == HFI_PHASE_SLEEPING && !gate->wait->yield_until_ns;
 }
 
+static bool is_gate_wanted(const struct sim_process *process, const struct sim_lock *lock,
+                           uint8_t kind)
+{
+    const struct hfi_gate *gate = NULL;
+
+    while ((gate = sim_next_gate(process, lock, gate)))
+        if (gate->kind == kind && gate->queue)
+            return true;
+    return false;
+}
+
 void sim_check_queued(struct sim_process *process)
 {
     struct sim *sim = process->sim;
 
     for (unsigned i = 0; i < sim->plan.locks; i++) {
         const struct sim_lock *lock = &sim->lock[i];
-        const struct hfi_gate *gate = find_gate(process, lock);
-        bool waits = sim_library_waits(process, lock);
+        const struct hfi_gate *gate = NULL;
 
         if (process->gauges[i].pending > 0)
             continue;
-        if (waits && (!gate || !gate->queue))
+        if (sim_library_stands(process, lock, is_gate_wanted))
             sim_violated(world_of(process), "queued",
                          "p%u stands in the queue for %s, and does not wait", process->index,
                          lock->name);
-        if (!waits && is_calm(sim) && is_asleep(gate))
-            sim_violated(world_of(process), "queued",
-                         "p%u sleeps, and does not stand in the queue for %s", process->index,
-                         lock->name);
+        while (is_calm(sim) && (gate = sim_next_gate(process, lock, gate)))
+            if (is_asleep(gate) && gate->kind != HFI_KIND_SPIN && gate->kind != HFI_KIND_LATCH &&
+                !process->memory.refused && !sim_library_waits(process, lock, gate))
+                sim_violated(world_of(process), "queued",
+                             "p%u sleeps, and does not stand in the queue for %s", process->index,
+                             lock->name);
     }
 }
 
@@ -301,6 +350,27 @@ static void check_sleep(struct sim_process *process, const struct sim_lock *lock
     }
 }
 
+/* The gates of other kinds: something will come in time that leads to a try. */
+static void check_gates(struct sim_process *process, const struct sim_lock *lock)
+{
+    hfi_time latest = process->engine.now + process->sim->plan.poll_ns;
+    const struct hfi_gate *gate = NULL;
+
+    while ((gate = sim_next_gate(process, lock, gate))) {
+        const struct hfi_wait *wait = gate->wait;
+
+        if (!gate->queue || gate->hold || gate->kind == HFI_KIND_MUTEX)
+            continue;
+        if (gate->kind == HFI_KIND_SPIN || gate->kind == HFI_KIND_LATCH) /* of their own accord */
+            latest += hfi_time_max(HFI_SPIN_MAX_NS, HFI_LATCH_DOUBT_NS);
+        if (!wait || wait->phase == HFI_PHASE_IDLE || wait->phase == HFI_PHASE_LINGERING ||
+            (wait->phase != HFI_PHASE_YIELDING && wait->timer.expires_ns > latest))
+            sim_violated(world_of(process), "sleeping",
+                         "p%u waits for %s (kind %u), and will not look in time", process->index,
+                         lock->name, gate->kind);
+    }
+}
+
 void sim_check_waits(struct sim_process *process)
 {
     const struct sim_plan *plan = &process->sim->plan;
@@ -308,6 +378,8 @@ void sim_check_waits(struct sim_process *process)
     for (unsigned i = process->service; i < plan->locks; i += plan->services) {
         check_sleep(process, &process->sim->lock[i]);
         check_heard(process, &process->sim->lock[i]);
+        if (plan->kinds)
+            check_gates(process, &process->sim->lock[i]);
     }
 }
 
@@ -315,15 +387,34 @@ void sim_check_waits(struct sim_process *process)
  * From time to time
  */
 
+/* Is there something for its first waiter? */
+static bool is_missed(struct sim *sim, const struct sim_process *process,
+                      const struct sim_lock *lock, const struct hfi_gate *gate)
+{
+    struct sim_server *server = sim_service_server(sim, lock->service);
+    hfi_time late = lock->theme == SIM_LATCH ? 3 * CALM_NS : CALM_NS;
+    const struct sim_key *key;
+
+    if (!gate->queue || gate->kind == HFI_KIND_SPIN ||
+        sim_process_now(process) - gate->queue->queued_ns <= late)
+        return false;
+    if (lock->theme != SIM_PERMITS && lock->theme != SIM_SEMAPHORE)
+        return true;
+    if (sim->plan.library)
+        return false;
+    key = sim_redis_find(&server->redis, sim->plan.db, lock->name, lock->len);
+    return key && strtoll(key->value, NULL, 10) >= (long long)gate->permits;
+}
+
 static bool is_wanted(struct sim *sim, const struct sim_lock *lock)
 {
     for (unsigned i = lock->service; i < sim->plan.processes; i += sim->plan.services) {
         const struct sim_process *process = &sim->process[i];
-        const struct hfi_gate *gate =
-            process->life == SIM_LIFE_RUNNING ? find_gate(process, lock) : NULL;
+        const struct hfi_gate *gate = NULL;
 
-        if (gate && gate->queue && sim_process_now(process) - gate->queue->queued_ns > CALM_NS)
-            return true;
+        while (process->life == SIM_LIFE_RUNNING && (gate = sim_next_gate(process, lock, gate)))
+            if (is_missed(sim, process, lock, gate))
+                return true;
     }
     return false;
 }
@@ -331,8 +422,15 @@ static bool is_wanted(struct sim *sim, const struct sim_lock *lock)
 static void check_woken(struct sim *sim, const struct sim_lock *lock)
 {
     hfi_time since = hfi_time_max(lock->free_since, lock->held_until);
+    uint32_t fair = HFI_KIND_BIT(HFI_KIND_FAIR);
 
-    if (lock->held_until > sim->world.now || sim->world.now - since < CALM_NS ||
+    if ((lock->kinds & fair) && lock->kinds != fair)
+        return; /* whose turn it is, is told to nobody else */
+    if (lock->theme == SIM_PERMITS || lock->theme == SIM_SEMAPHORE)
+        since = lock->counted;
+    else if (lock->held_until > sim->world.now)
+        return;
+    if (sim->world.now - since < (lock->theme == SIM_LATCH ? 3 * CALM_NS : CALM_NS) ||
         !is_wanted(sim, lock))
         return;
     sim_violated(&sim->world, "woken", "%s has been free for %.3f ms, and somebody waits for it",

@@ -8,11 +8,11 @@
 #include "coverage.h"
 
 /* What a client may take: two buffers of 256 KiB, so much for each thread and lock, and for owner ids of tries that
- * were not answered: a lock has one in each op_timeout, for as long as a lease lasts. */
-#define MEMORY_FIXED  (600 * 1024)
+ * were not answered: a lock has one in each op_timeout, until its lease is over, and that is known. */
+#define MEMORY_FIXED  (640 * 1024)
 #define MEMORY_THREAD (4 * 1024)
 #define MEMORY_LOCK   (4 * 1024)
-#define MEMORY_OWNER  512
+#define MEMORY_OWNER  640
 
 static struct sim_world *world_of(const struct sim_process *process)
 {
@@ -37,7 +37,7 @@ void sim_check_started(struct sim_process *process)
     struct sim_owners *owners = process->owners;
 
     if (owners->room)
-        memset(owners->at, 0, owners->room * sizeof *owners->at);
+        memset(owners->at, 0, 2 * owners->room * sizeof *owners->at);
     owners->highest = 0;
     memset(process->pending, 0, sizeof process->pending);
     memset(process->gauges, 0, process->sim->plan.locks * sizeof *process->gauges);
@@ -48,6 +48,23 @@ void sim_check_closing(struct sim_process *process)
     sim_check_drop_claims(process); /* what is held is given back from here on */
 }
 
+static bool has_any(struct sim_process *process, const struct sim_lock *lock)
+{
+    hfi_time until;
+
+    for (uint64_t number = 1; number <= process->owners->highest; number++)
+        for (int k = 0; k < 2; k++) {
+            const struct sim_owner *owner = &process->owners->at[2 * number + (unsigned)k];
+
+            if (owner->granted_there && owner->lock == lock->index &&
+                owner->kind < HFI_KIND_SEMAPHORE &&
+                sim_store_has(process->sim, lock, process, number, (enum hfi_kind)owner->kind,
+                              &until))
+                return true;
+        }
+    return false;
+}
+
 /* Without a fault hf_close() has time to give everything back, and to say farewell. */
 static void check_calm_close(struct sim_process *process)
 {
@@ -56,11 +73,7 @@ static void check_calm_close(struct sim_process *process)
     char key[64];
 
     for (unsigned i = process->service; i < sim->plan.locks; i += sim->plan.services) {
-        struct sim_process *holder;
-        uint64_t owner;
-        hfi_time until;
-
-        if (sim_store_holder(sim, &sim->lock[i], &holder, &owner, &until) && holder == process)
+        if (has_any(process, &sim->lock[i]))
             sim_violated(&sim->world, "left", "p%u is closed and still has %s", process->index,
                          sim->lock[i].name);
     }
@@ -80,10 +93,14 @@ void sim_check_ended(struct sim_process *process, bool crashed)
 
 static size_t memory_most(const struct sim_plan *plan)
 {
-    hfi_time owners = plan->ttl_ms * HFI_MSEC / plan->op_timeout_ns + 1;
+    hfi_time ttl = plan->ttl_ms * HFI_MSEC;
+    hfi_time owners =
+        (ttl + plan->op_timeout_ns) / hfi_time_min(plan->op_timeout_ns, ttl / HFI_OP_TTL_DIVISOR) +
+        1;
 
     return MEMORY_FIXED + plan->threads * MEMORY_THREAD +
-           plan->locks * (MEMORY_LOCK + (size_t)owners * MEMORY_OWNER);
+           plan->locks * (plan->kinds ? plan->threads + 4 : 1) *
+               (MEMORY_LOCK + (size_t)owners * MEMORY_OWNER);
 }
 
 void sim_check_step(struct sim_process *process)

@@ -7,6 +7,8 @@
  *   check_claim.c    claims: that they do not overlap, that the store backs them, that they end, tokens
  *   check_owner.c    owner ids: what is sent for them, and what that comes to at the server
  *   check_script.c   what scripts do: replayed, they change nothing
+ *   check_count.c    semaphores, permits, latches: that nothing is lost of what is counted
+ *   check_turn.c     the order of a fair lock
  *   check_wait.c     waiting: bounded, woken, truthful about why it failed
  *   check_end.c      what is left when all is quiet
  *
@@ -20,8 +22,10 @@
 #include "coverage.h"
 #include "sim.h"
 
-/* An owner id in the store: "<client id>:<number>". */
+/* An owner id in the store: "<client id>:<number>". As a reader it is another one, since a reader may use that of
+ * its own write hold. Of a request with an object: its serial number. */
 struct sim_owner {
+    uint8_t kind; /* enum hfi_kind */
     uint64_t token_first, token_last;
     uint32_t passes;
     hfi_time passed_ns; /* the first of them */
@@ -33,6 +37,7 @@ struct sim_owner {
     bool retired;         /* a try went unanswered: only its release may be sent */
     bool released;        /* its release was sent: likewise */
     bool answered;        /* and answered */
+    bool doubt;           /* some request of it was not */
     hfi_time released_ns; /* by the process' clock: since when it is to be released */
     bool fixed;
     bool excused;
@@ -42,10 +47,15 @@ struct sim_owner {
     uint64_t released_by;     /* on this connection, */
     uint64_t released_starts; /* and at this start of the server */
     unsigned lock;
+    /* Of a semaphore */
+    uint32_t taken;      /* permits that the store gave it */
+    bool undone, kept;   /* which came back; which the caller has */
+    hfi_time granted_at; /* true time */
+    bool counted;        /* object: it was executed */
 };
 
 struct sim_owners {
-    struct sim_owner *at; /* by number; 0 is not used */
+    struct sim_owner *at; /* by number, 0 is not used; two each: as a reader, and else */
     uint64_t room, highest;
 };
 
@@ -57,6 +67,8 @@ struct sim_claim {
     struct sim_handle *handle;
     struct hfi_hold *hold;
     uint64_t number, owner, token;
+    uint8_t kind;        /* enum hfi_kind */
+    uint32_t permits;    /* of a number of permits */
     uint64_t entered_by; /* who asked for it in the process, */
     uint8_t entered_kind;
     hfi_time since;      /* true time */
@@ -90,8 +102,16 @@ struct sim_checks {
 /* Parsed from "<client id>:<number>"; NULL: not of a process that lives. */
 struct sim_process *sim_owner_process(struct sim *sim, const char *text, size_t len,
                                       uint64_t *ret_number);
-struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number);
+struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number, enum hfi_kind kind);
+/* Of the serial number of a request with an object. */
+struct sim_owner *sim_owner_make(struct sim_process *process, uint64_t number);
 struct sim_lock *sim_lock_find(struct sim *sim, unsigned service, const char *name, size_t len);
+/* The process that permits are of, as their ids say. */
+struct sim_process *sim_owner_of_permits(struct sim *sim, const char *id, size_t len,
+                                         uint64_t *ret_number);
+/* Does the store have it for this owner id? *ret_until is true time. */
+bool sim_store_has(struct sim *sim, const struct sim_lock *lock, struct sim_process *process,
+                   uint64_t number, enum hfi_kind kind, hfi_time *ret_until);
 /* The store's word on a lock: false: nobody has it. *ret_until is true time. */
 bool sim_store_holder(struct sim *sim, const struct sim_lock *lock,
                       struct sim_process **ret_process, uint64_t *ret_owner, hfi_time *ret_until);
@@ -135,6 +155,21 @@ void sim_check_lost(struct sim_server *server);
 /* Whoever has a lock there is excused. */
 void sim_check_excuse_all(struct sim_server *server);
 
+/* check_count.c */
+/* What a semaphore gave: the caller has it, or it came too late. */
+void sim_check_kept(struct sim_process *process, const struct hfi_hold *hold, bool kept);
+void sim_check_counted(struct sim_server *server, const struct sim_lock *lock);
+/* The count of a latch is another one (true time). */
+void sim_check_latch(struct sim_lock *lock, bool open);
+void sim_check_awaited(const struct sim_ask *ask);
+void sim_check_counts_end(struct sim *sim);
+
+/* check_turn.c */
+void sim_check_turn(struct sim_server *server, struct sim_lock *lock, const struct sim_arg *owner,
+                    bool queues, bool granted);
+void sim_check_turn_left(struct sim_lock *lock, const struct sim_arg *owner);
+void sim_check_turns_forget(struct sim_lock *lock);
+
 /* check_script.c */
 void sim_check_ran(struct sim_server *server, const struct sim_call *call, const char *sha,
                    size_t reply_at);
@@ -145,6 +180,9 @@ void sim_check_replayed(struct sim_server *server, struct sim_lock *lock,
 /* check_wait.c */
 void sim_check_subscribed(struct sim_server *server, struct sim_conn *conn,
                           const struct sim_arg *channel);
+/* All gates of a lock: the next after `gate`, NULL: the first. */
+const struct hfi_gate *sim_next_gate(const struct sim_process *process, const struct sim_lock *lock,
+                                     const struct hfi_gate *gate);
 /* Does it stand in the store's queue without wanting the lock? (Stores that keep one.) */
 void sim_check_queued(struct sim_process *process);
 void sim_check_returned(struct sim_ask *ask);

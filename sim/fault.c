@@ -329,11 +329,17 @@ void sim_faults_heal(struct sim *sim)
     }
     for (unsigned i = 0; i < sim->plan.locks && !sim->plan.library; i++) {
         struct sim_server *server = sim_service_server(sim, sim->lock[i].service);
+        struct sim_lock *lock = &sim->lock[i];
         const struct sim_key *key =
-            sim_redis_find(&server->redis, sim->plan.db, sim->lock[i].name, sim->lock[i].len);
+            sim_redis_find(&server->redis, sim->plan.db, lock->name, lock->len);
+        bool counts = lock->theme == SIM_PERMITS || lock->theme == SIM_SEMAPHORE;
 
-        if (key && key->type == SIM_REDIS_STRING) /* a loss of data has brought it back */
-            sim_redis_do(&server->redis, NULL, "DEL %s", sim->lock[i].name);
+        if (key && key->type == SIM_REDIS_STRING &&
+            (lock->theme == SIM_LOCKS || key->value[0] == 's'))
+            sim_redis_do(&server->redis, NULL, "DEL %s",
+                         lock->name); /* a loss has brought it back */
+        if (counts && (lock->uncounted || !key))
+            sim_redis_do(&server->redis, NULL, "SET %s %lld", lock->name, (long long)lock->total);
     }
     heal_network(sim);
     for (unsigned i = 0; i < sim->plan.servers; i++)

@@ -385,9 +385,10 @@ static void do_replay(struct sim_fault *fault)
                       : number - 1 - sim_below(&fault->random, 3));
     if (fault->found_owner && fault->found_owner <= fault->process->owners->highest)
         number = fault->found_owner;
-    owner = sim_owner_find(fault->process, number);
+    owner = sim_owner_find(fault->process, number, HFI_KIND_MUTEX);
     fault->server = sim_service_server(fault->sim, fault->process->service);
-    if (!owner->tried || !fault->server->up || owner->lock >= fault->sim->plan.locks)
+    if (!owner->tried || !fault->server->up || owner->lock >= fault->sim->plan.locks ||
+        owner->kind > HFI_KIND_SPIN)
         return;
     fault->lock = &fault->sim->lock[owner->lock];
     sim_server_wall_us(fault->server);
@@ -425,6 +426,8 @@ static void do_flush_all(struct sim_fault *fault)
 {
     choose_server(fault);
     fault->server->lost_data = true;
+    if (fault->sim->plan.kinds) /* what holds are kept in besides the lock */
+        sim_check_excuse_all(fault->server);
     sim_redis_do(&fault->server->redis, NULL, "FLUSHALL");
 }
 
@@ -459,6 +462,8 @@ static void do_evict(struct sim_fault *fault)
     choose_server(fault);
     fault->server->lost_data = true;
     sim_server_wall_us(fault->server);
+    if (fault->sim->plan.kinds)
+        sim_check_excuse_all(fault->server);
     HASH_ITER (hh, fault->server->redis.keys[fault->sim->plan.db], key, next) {
         if (sim_below(&fault->random, 2))
             sim_redis_do(&fault->server->redis, NULL, "DEL %s", key->name);

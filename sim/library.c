@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,18 +19,42 @@ struct peer {
     uint64_t life;
 };
 
+/* A place in the line: of a client and kind; of fair owners, and of numbers of permits, each its own. */
 struct ticket {
     struct peer peer;
+    uint8_t kind;
+    uint64_t place;
+    int64_t units;
     hfi_time called_ns;
 };
 
-struct row {
-    bool held;
+struct hold {
     struct peer peer;
+    uint8_t kind;
     uint64_t owner, token;
+    int64_t units;
     hfi_time expires_ns; /* by the host's clock */
-    struct ticket line[SIM_PROCESSES_MAX];
+};
+
+/* Something that was done once, and is not done again: what a semaphore gave an owner, a step with a number. */
+struct done {
+    struct done *next;
+    struct peer peer;
+    uint64_t serial;
+    int64_t units; /* 0: an object's, or taken back */
+};
+
+#define TICKETS 2048
+#define HOLDS   1024
+
+struct row {
+    struct hold hold[HOLDS];
+    unsigned held;
+    struct ticket line[TICKETS];
     unsigned waiting;
+    int64_t number; /* semaphore: there; latch: the count */
+    hfi_time deleted_ns;
+    struct done *done;
 };
 
 struct sim_library {
@@ -82,11 +107,6 @@ static bool is_alive(struct peer peer)
            peer.process->life != SIM_LIFE_CLOSED;
 }
 
-static bool is_held(const struct row *row, hfi_time now)
-{
-    return row->held && row->expires_ns > now && is_alive(row->peer);
-}
-
 static void wake(struct peer peer, const struct sim_lock *lock)
 {
     struct sim *sim = peer.process->sim;
@@ -100,8 +120,106 @@ static void wake(struct peer peer, const struct sim_lock *lock)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * What is held
+ */
+
+#define ALL (INT64_C(1) << 40) /* of a lock: more than all permits */
+
+static int64_t units_of(const struct hfi_lease *lease)
+{
+    switch (lease->kind) {
+    case HFI_KIND_READ:
+        return 1;
+    case HFI_KIND_PERMITS:
+    case HFI_KIND_SEMAPHORE:
+        return lease->permits;
+    default:
+        return ALL;
+    }
+}
+
+static struct hold *find_hold(struct row *row, struct peer peer, uint64_t owner, bool reads)
+{
+    for (unsigned i = 0; i < row->held; i++)
+        if (is_same(row->hold[i].peer, peer) && row->hold[i].owner == owner &&
+            (row->hold[i].kind == HFI_KIND_READ) == reads)
+            return &row->hold[i];
+    return NULL;
+}
+
+static void drop_hold(struct row *row, struct hold *hold)
+{
+    *hold = row->hold[--row->held];
+}
+
+/* Those that are over, or whose client is dead, go. */
+static void clear(struct row *row, hfi_time now)
+{
+    for (unsigned i = 0; i < row->held;) {
+        if (row->hold[i].expires_ns > now && is_alive(row->hold[i].peer))
+            i++;
+        else
+            drop_hold(row, &row->hold[i]);
+    }
+}
+
+static int64_t all_of(const struct sim_lock *lock)
+{
+    return lock->theme == SIM_LOCKS ? ALL : lock->total;
+}
+
+/* How much is left. */
+static int64_t left_of(const struct sim_lock *lock, struct row *row, hfi_time now)
+{
+    int64_t left = all_of(lock);
+
+    clear(row, now);
+    if (lock->theme == SIM_SEMAPHORE)
+        return row->number;
+    for (unsigned i = 0; i < row->held; i++)
+        left -= row->hold[i].units;
+    return left;
+}
+
+/* When the first of them ends. */
+static hfi_time first_end(const struct row *row)
+{
+    hfi_time first = HF_TIME_NEVER;
+
+    for (unsigned i = 0; i < row->held; i++)
+        first = hfi_time_min(first, row->hold[i].expires_ns);
+    return first;
+}
+
+/* The checks are told until when somebody has it. */
+static void report(const struct sim_library *library, struct sim_lock *lock)
+{
+    const struct row *row = &library->row[lock->index];
+    hfi_time last = 0;
+
+    for (unsigned i = 0; i < row->held; i++)
+        last = hfi_time_max(last, row->hold[i].expires_ns);
+    if (lock->theme == SIM_LATCH)
+        last = row->number > 0 ? HF_TIME_NEVER : 0;
+    if (lock->theme == SIM_LATCH)
+        sim_check_latch(lock, row->number == 0);
+    lock->counted = lock->sim->world.now;
+    sim_check_lock_changed(lock, last && last != HF_TIME_NEVER
+                                     ? sim_clock_when(&lock->sim->host[0].clock, last)
+                                     : last);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * The line
  */
+
+static uint64_t place_in(const struct hfi_lease *lease)
+{
+    if (lease->kind == HFI_KIND_FAIR)
+        return lease->owner;
+    return lease->kind == HFI_KIND_PERMITS || lease->kind == HFI_KIND_SEMAPHORE ? lease->permits
+                                                                                : 0;
+}
 
 static void drop_ticket(struct row *row, unsigned at)
 {
@@ -109,51 +227,104 @@ static void drop_ticket(struct row *row, unsigned at)
     row->waiting--;
 }
 
-static int place_of(const struct row *row, struct peer peer)
+static int place_of(const struct row *row, struct peer peer, uint8_t kind, uint64_t place)
 {
     for (unsigned i = 0; i < row->waiting; i++)
-        if (is_same(row->line[i].peer, peer))
+        if (is_same(row->line[i].peer, peer) && row->line[i].kind == kind &&
+            row->line[i].place == place)
             return (int)i;
     return -1;
 }
 
-/* The first one that lives and is not overdue; NULL: nobody waits. */
-static struct ticket *head_of(struct row *row, hfi_time now, struct peer self)
+/* Those that are dead, or were called and do not come, go; but not `mine`. */
+static void clear_line(struct row *row, hfi_time now, const struct ticket *mine)
 {
-    while (row->waiting > 0) {
-        const struct ticket *head = &row->line[0];
-        bool is_overdue = head->called_ns && now > head->called_ns + GRACE_NS;
+    for (unsigned i = 0; i < row->waiting;) {
+        const struct ticket *at = &row->line[i];
+        bool same = mine && is_same(at->peer, mine->peer) && at->kind == mine->kind &&
+                    at->place == mine->place;
+        bool is_overdue = at->called_ns && now > at->called_ns + GRACE_NS;
 
-        if (is_alive(head->peer) && (is_same(head->peer, self) || !is_overdue))
-            return &row->line[0];
-        drop_ticket(row, 0);
+        if (is_alive(at->peer) && (same || !is_overdue))
+            i++;
+        else
+            drop_ticket(row, i);
+    }
+}
+
+/* All at the head that fit into what is left have their turn. */
+static void call_heads(struct sim_lock *lock, struct row *row, hfi_time now)
+{
+    int64_t left = left_of(lock, row, now);
+
+    clear_line(row, now, NULL);
+    for (unsigned i = 0; i < row->waiting && row->line[i].units <= left; i++) {
+        struct ticket *at = &row->line[i];
+
+        left -= at->units;
+        if (at->called_ns)
+            continue;
+        at->called_ns = now;
+        sim_say(&lock->sim->world, "p%u is called for %s", at->peer.process->index, lock->name);
+        wake(at->peer, lock);
+    }
+}
+
+/* Is there something for this one, when all before it are served? Else *ret_until is when to look again. */
+static bool is_its_turn(struct row *row, hfi_time now, const struct ticket *mine, int64_t left,
+                        hfi_time *ret_until)
+{
+    clear_line(row, now, mine);
+    for (unsigned i = 0; i < row->waiting && left >= mine->units; i++) {
+        const struct ticket *at = &row->line[i];
+
+        if (is_same(at->peer, mine->peer) && at->kind == mine->kind && at->place == mine->place)
+            break;
+        left -= at->units;
+        *ret_until = hfi_time_min(*ret_until, (at->called_ns ? at->called_ns : now) + GRACE_NS + 1);
+    }
+    return left >= mine->units;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * TRY, RELEASE, RENEW
+ */
+
+static struct done *find_done(const struct row *row, struct peer peer, uint64_t serial)
+{
+    struct done *done;
+
+    LL_FOREACH (row->done, done) {
+        if (is_same(done->peer, peer) && done->serial == serial)
+            return done;
     }
     return NULL;
 }
 
-static void call_head(const struct sim_lock *lock, struct row *row, hfi_time now, struct peer self)
+static struct done *note_done(struct row *row, struct peer peer, uint64_t serial, int64_t units)
 {
-    struct ticket *head = head_of(row, now, self);
+    struct done *done = sim_alloc(sizeof *done);
 
-    if (!head || head->called_ns)
-        return;
-    head->called_ns = now;
-    sim_say(&self.process->sim->world, "p%u is called for %s", head->peer.process->index,
-            lock->name);
-    wake(head->peer, lock);
+    *done = (struct done){ .peer = peer, .serial = serial, .units = units };
+    LL_PREPEND(row->done, done);
+    return done;
 }
 
-/* ------------------------------------------------------------------------------------------------
- * Requests
- */
-
-/* The checks are told who has it. */
-static void report(const struct library_store *store, struct sim_lock *lock)
+static void put(struct library_store *store, hfi_time now, struct row *row,
+                const struct hfi_lease *lease)
 {
-    const struct row *row = &library_of(store)->row[lock->index];
-
-    sim_check_lock_changed(
-        lock, row->held ? sim_clock_when(&store->process->host->clock, row->expires_ns) : 0);
+    if (lease->kind == HFI_KIND_SEMAPHORE) {
+        row->number -= lease->permits;
+        note_done(row, peer_of(store), lease->owner, lease->permits);
+        return;
+    }
+    assert(row->held < HOLDS);
+    row->hold[row->held++] = (struct hold){ .peer = peer_of(store),
+                                            .kind = lease->kind,
+                                            .owner = lease->owner,
+                                            .token = lease->token,
+                                            .units = units_of(lease),
+                                            .expires_ns = now + lease->ttl_ms * HFI_MSEC };
 }
 
 static void grant(struct library_store *store, hfi_time now, struct sim_lock *lock,
@@ -161,91 +332,139 @@ static void grant(struct library_store *store, hfi_time now, struct sim_lock *lo
 {
     struct sim_library *library = library_of(store);
     struct row *row = &library->row[lock->index];
-    struct sim_owner *owner = sim_owner_find(store->process, lease->owner);
-    int place = place_of(row, peer_of(store));
+    int place = place_of(row, peer_of(store), lease->kind, place_in(lease));
 
     if (place >= 0)
         drop_ticket(row, (unsigned)place);
-    row->held = true;
-    row->peer = peer_of(store);
-    row->owner = lease->owner;
-    row->token = library->token + 1;
-    row->expires_ns = now + lease->ttl_ms * HFI_MSEC;
-    library->token += lease->tokens;
     lease->verdict = HFI_GRANTED;
-    lease->token = row->token;
-    owner->granted_there = true;
-    report(store, lock);
+    lease->token = library->token + 1;
+    library->token += lease->tokens;
+    put(store, now, row, lease);
+    sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind)->granted_there = true;
+    report(library, lock);
 }
 
 static void busy(struct library_store *store, hfi_time now, struct row *row, hfi_time until,
                  struct hfi_lease *lease)
 {
+    static const enum hfi_topic TOPICS[HFI_KIND_COUNT] = {
+        [HFI_KIND_FAIR] = HFI_TOPIC_TURN,         [HFI_KIND_WRITE] = HFI_TOPIC_READ_WRITE,
+        [HFI_KIND_READ] = HFI_TOPIC_READ_WRITE,   [HFI_KIND_PERMITS] = HFI_TOPIC_PERMITS,
+        [HFI_KIND_SEMAPHORE] = HFI_TOPIC_PERMITS, [HFI_KIND_LATCH] = HFI_TOPIC_LATCH,
+    };
+    struct ticket mine = { .peer = peer_of(store),
+                           .kind = lease->kind,
+                           .place = place_in(lease),
+                           .units = units_of(lease) };
+
     lease->verdict = HFI_BUSY;
-    lease->topic = HFI_TOPIC_LOCK;
+    lease->topic = (uint8_t)TOPICS[lease->kind];
     lease->hint_ns = hfi_time_until(now, until);
-    lease->ticket = false;
-    if (!lease->queue)
+    lease->ticket = lease->queue && lease->kind != HFI_KIND_LATCH;
+    if (!lease->ticket || place_of(row, mine.peer, mine.kind, mine.place) >= 0)
         return;
-    if (place_of(row, peer_of(store)) < 0)
-        row->line[row->waiting++] = (struct ticket){ .peer = peer_of(store) };
-    lease->ticket = true;
+    assert(row->waiting < TICKETS);
+    row->line[row->waiting++] = mine;
+}
+
+static bool has_it(struct row *row, struct peer peer, const struct hfi_lease *lease)
+{
+    const struct done *done =
+        lease->kind == HFI_KIND_SEMAPHORE ? find_done(row, peer, lease->owner) : NULL;
+
+    return done || find_hold(row, peer, lease->owner, lease->kind == HFI_KIND_READ);
+}
+
+static void try_latch(struct row *row, hfi_time now, struct hfi_lease *lease)
+{
+    if (row->number > 0)
+        lease->verdict = HFI_BUSY;
+    else
+        lease->verdict = row->deleted_ns && now - row->deleted_ns < HFI_SERIAL_MS * HFI_MSEC
+                             ? HFI_GONE
+                             : HFI_GRANTED;
+    lease->topic = HFI_TOPIC_LATCH;
+    lease->hint_ns = HF_TIME_NEVER;
+    lease->ticket = false;
+    lease->token = lease->tokens = 1;
 }
 
 static void try(struct library_store *store, hfi_time now, struct hfi_lease *lease)
 {
     struct sim_lock *lock = lock_of(store, lease->name, lease->name_len);
     struct row *row = &library_of(store)->row[lock->index];
-    const struct ticket *head;
+    struct peer peer = peer_of(store);
+    struct ticket mine = {
+        .peer = peer, .kind = lease->kind, .place = place_in(lease), .units = units_of(lease)
+    };
+    int64_t left = left_of(lock, row, now);
+    hfi_time until = HF_TIME_NEVER;
 
-    if (is_held(row, now) && is_same(row->peer, peer_of(store)) && row->owner == lease->owner) {
+    if (lease->kind == HFI_KIND_LATCH) {
+        try_latch(row, now, lease);
+    } else if (has_it(row, peer, lease)) {
         lease->verdict = HFI_ALREADY;
-        lease->token = row->token;
         lease->tokens = 1;
-        return;
-    }
-    if (is_held(row, now)) {
-        busy(store, now, row, row->expires_ns, lease);
-        return;
-    }
-    head = head_of(row, now, peer_of(store));
-    if (!head || is_same(head->peer, peer_of(store))) {
+    } else if (lease->kind == HFI_KIND_READ && find_hold(row, peer, lease->owner, false)) {
+        grant(store, now, lock, lease); /* it writes */
+    } else if (left < mine.units) {
+        busy(store, now, row, first_end(row), lease);
+    } else if (is_its_turn(row, now, &mine, left, &until)) {
         grant(store, now, lock, lease);
-        return;
+    } else {
+        call_heads(lock, row, now);
+        sim_check_lock_changed(lock, sim_clock_when(&store->process->host->clock, until));
+        busy(store, now, row, until, lease);
     }
-    row->held = false;
-    call_head(lock, row, now, peer_of(store));
-    sim_check_lock_changed(
-        lock, sim_clock_when(&store->process->host->clock, row->line[0].called_ns + GRACE_NS));
-    busy(store, now, row, row->line[0].called_ns + GRACE_NS + 1, lease);
 }
 
-static bool is_ours(const struct library_store *store, const struct row *row, uint64_t owner)
+/* What a semaphore gave is taken back, or forbidden. */
+static bool undo(struct row *row, struct peer peer, uint64_t owner)
 {
-    return row->held && is_same(row->peer, peer_of(store)) && row->owner == owner;
+    struct done *done = find_done(row, peer, owner);
+    int64_t units = done ? done->units : 0;
+
+    if (!done)
+        note_done(row, peer, owner, 0);
+    else
+        done->units = 0;
+    row->number += units;
+    return units > 0;
+}
+
+static bool listens(const struct library_store *store, const struct sim_lock *lock)
+{
+    const struct hfi_watch *watch;
+
+    DL_FOREACH (store->watches, watch) {
+        if (lock_of(store, watch->name, watch->name_len) == lock)
+            return true;
+    }
+    return false;
 }
 
 static void release(struct library_store *store, hfi_time now, struct hfi_lease *lease)
 {
     struct sim_lock *lock = lock_of(store, lease->name, lease->name_len);
     struct row *row = &library_of(store)->row[lock->index];
-    struct sim_owner *owner = sim_owner_find(store->process, lease->owner);
-    bool listens = false;
-    struct hfi_watch *watch;
+    struct peer peer = peer_of(store);
+    struct hold *hold = find_hold(row, peer, lease->owner, lease->kind == HFI_KIND_READ);
+    int place = place_of(row, peer, lease->kind, place_in(lease));
 
-    owner->released_there = true;
+    sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind)->released_there = true;
     lease->others = 0;
     lease->verdict = HFI_GONE;
-    if (!is_ours(store, row, lease->owner))
-        return;
-    row->held = false;
-    lease->verdict = HFI_RELEASED;
-    report(store, lock);
-    call_head(lock, row, now, peer_of(store));
-    DL_FOREACH (store->watches, watch) {
-        listens |= lock_of(store, watch->name, watch->name_len) == lock;
-    }
-    lease->others = row->waiting - (place_of(row, peer_of(store)) >= 0) + listens;
+    if (lease->kind == HFI_KIND_FAIR && place >= 0)
+        drop_ticket(row, (unsigned)place);
+    if (lease->kind == HFI_KIND_SEMAPHORE ? undo(row, peer, lease->owner) : hold != NULL)
+        lease->verdict = HFI_RELEASED;
+    if (hold)
+        drop_hold(row, hold);
+    report(library_of(store), lock);
+    call_heads(lock, row, now);
+    place = place_of(row, peer, lease->kind, place_in(lease));
+    if (lease->verdict == HFI_RELEASED)
+        lease->others = row->waiting - (place >= 0) + listens(store, lock);
 }
 
 static void renew(struct library_store *store, hfi_time now, struct hfi_renewal *renewal)
@@ -254,26 +473,38 @@ static void renew(struct library_store *store, hfi_time now, struct hfi_renewal 
         struct hfi_renewal_item *item = &renewal->items[i];
         struct sim_lock *lock = lock_of(store, item->lease->name, item->lease->name_len);
         struct row *row = &library_of(store)->row[lock->index];
+        struct hold *hold =
+            find_hold(row, peer_of(store), item->lease->owner, item->lease->kind == HFI_KIND_READ);
 
-        item->kept = is_ours(store, row, item->lease->owner) && row->expires_ns > now;
+        item->kept = hold && hold->expires_ns > now;
         if (!item->kept || !item->ttl_ms)
             continue;
-        row->expires_ns = now + item->ttl_ms * HFI_MSEC;
-        report(store, lock);
+        hold->expires_ns = now + item->ttl_ms * HFI_MSEC;
+        report(library_of(store), lock);
     }
 }
 
-/* Is it our turn already? Then the watch is woken at once. */
+/* ------------------------------------------------------------------------------------------------
+ * WATCH, LEAVE, OBJECT
+ */
+
+/* Is it the turn of one of ours already? Then the watch is woken at once. */
 static void watch(struct library_store *store, hfi_time now, struct hfi_watch *watch)
 {
     struct sim_lock *lock = lock_of(store, watch->name, watch->name_len);
     struct row *row = &library_of(store)->row[lock->index];
-    int place = place_of(row, peer_of(store));
+    bool any = false, called = false;
 
     if (!watch->store_data)
         DL_APPEND(store->watches, watch);
     watch->store_data = store;
-    if (place < 0 || row->line[place].called_ns || (place == 0 && !is_held(row, now)))
+    for (unsigned i = 0; i < row->waiting; i++) {
+        bool is_ours = is_same(row->line[i].peer, peer_of(store));
+
+        any |= is_ours;
+        called |= is_ours && (row->line[i].called_ns || (i == 0 && left_of(lock, row, now) > 0));
+    }
+    if (!any || called)
         wake(peer_of(store), lock);
 }
 
@@ -291,16 +522,70 @@ static void leave(struct library_store *store, hfi_time now, const struct hfi_wa
 {
     struct sim_lock *lock = lock_of(store, watch->name, watch->name_len);
     struct row *row = &library_of(store)->row[lock->index];
-    int place = place_of(row, peer_of(store));
+    struct hfi_lease lease = { .kind = watch->kind,
+                               .owner = watch->owner,
+                               .permits = watch->permits };
+    int place = place_of(row, peer_of(store), watch->kind, place_in(&lease));
 
     if (place < 0)
         return;
     drop_ticket(row, (unsigned)place);
-    if (!is_held(row, now))
-        call_head(lock, row, now, peer_of(store));
+    call_heads(lock, row, now);
 }
 
-static void perform(struct library_store *store, hfi_time now, struct hfi_request *request)
+/* Everybody who listens. */
+static void wake_all(struct sim_lock *lock)
+{
+    struct sim *sim = lock->sim;
+
+    for (unsigned i = 0; i < sim->plan.processes; i++)
+        if (sim->process[i].store)
+            wake((struct peer){ &sim->process[i], sim->process[i].life_number }, lock);
+}
+
+static int change_latch(struct sim_lock *lock, struct row *row, hfi_time now,
+                        struct hfi_object *object)
+{
+    if (object->verb == HFI_LATCH_SET && row->number > 0)
+        return HF_ERR_EXISTS;
+    if (object->verb == HFI_LATCH_DELETE && row->number == 0)
+        return HF_ERR_NOT_FOUND;
+    if (object->verb == HFI_LATCH_SET) {
+        row->number = object->number;
+        row->deleted_ns = 0;
+    } else if (object->verb == HFI_LATCH_DOWN) {
+        row->number -= row->number > 0;
+    } else {
+        row->number = 0;
+        row->deleted_ns = now;
+        lock->deleted = lock->sim->world.now;
+    }
+    if (row->number == 0)
+        wake_all(lock);
+    return HF_OK;
+}
+
+static int change(struct library_store *store, hfi_time now, struct hfi_object *object)
+{
+    struct sim_lock *lock = lock_of(store, object->name, object->name_len);
+    struct row *row = &library_of(store)->row[lock->index];
+    int error = HF_OK;
+
+    if (find_done(row, peer_of(store), object->serial))
+        return HF_OK;
+    if (lock->theme == SIM_LATCH)
+        error = change_latch(lock, row, now, object);
+    else
+        row->number += object->number;
+    if (!error)
+        note_done(row, peer_of(store), object->serial, 0);
+    report(library_of(store), lock);
+    if (lock->theme != SIM_LATCH)
+        call_heads(lock, row, now);
+    return error;
+}
+
+static int perform(struct library_store *store, hfi_time now, struct hfi_request *request)
 {
     switch ((enum hfi_op)request->op) {
     case HFI_OP_TRY:
@@ -324,9 +609,12 @@ static void perform(struct library_store *store, hfi_time now, struct hfi_reques
     case HFI_OP_ANNOUNCE:
         hfi_request_announcement(request)->forgotten = false;
         break;
+    case HFI_OP_OBJECT:
+        return change(store, now, hfi_request_object(request));
     default:
         break;
     }
+    return HF_OK;
 }
 
 /* An input or output error before COMMIT is "not done", at COMMIT unknown. */
@@ -336,6 +624,7 @@ static void execute(struct hfi_store *hfi_store, hfi_time now, struct hfi_reques
     struct sim_library *library = library_of(store);
     bool trouble = store->process->sim->world.now < library->trouble_until &&
                    request->op != HFI_OP_WATCH && request->op != HFI_OP_UNWATCH;
+    int error = HF_OK;
     uint64_t dice = trouble ? sim_below(&library->random, 8) : 7;
 
     request->sent_ns = now;
@@ -345,9 +634,11 @@ static void execute(struct hfi_store *hfi_store, hfi_time now, struct hfi_reques
         return;
     }
     if (dice != 1)
-        perform(store, sim_process_now(store->process), request);
+        error = perform(store, sim_process_now(store->process), request);
     if (dice <= 2)
         hfi_request_finish(request, HFI_UNKNOWN, HF_ERR_UNSURE);
+    else if (error)
+        hfi_request_finish(request, HFI_NOT_DONE, error);
     else
         hfi_request_finish(request, HFI_DONE, HF_OK);
 }
@@ -451,6 +742,7 @@ int sim_library_open(struct sim_process *process, const struct hfi_store_config 
 
     store->store.class_ = &CLASS;
     store->store.trace = config->trace;
+    store->store.kinds = HFI_KIND_BIT(HFI_KIND_COUNT) - 1;
     store->process = process;
     *ret_store = &store->store;
     return HF_OK;
@@ -466,28 +758,67 @@ hfi_time sim_library_delay(struct sim_process *process)
     return t;
 }
 
-bool sim_library_holder(struct sim *sim, const struct sim_lock *lock,
-                        struct sim_process **ret_process, uint64_t *ret_owner, hfi_time *ret_until)
+bool sim_library_has(struct sim *sim, const struct sim_lock *lock, struct sim_process *process,
+                     uint64_t number, enum hfi_kind kind, hfi_time *ret_until)
 {
-    const struct row *row = &sim->library->row[lock->index];
+    struct row *row = &sim->library->row[lock->index];
     const struct sim_clock *clock = &sim->host[0].clock;
+    struct peer peer = { process, process->life_number };
+    const struct hold *hold = find_hold(row, peer, number, kind == HFI_KIND_READ);
 
-    if (!is_held(row, sim_clock_read(clock, sim->world.now)))
+    if (!hold || !is_alive(peer) || hold->expires_ns <= sim_clock_read(clock, sim->world.now))
         return false;
-    *ret_process = row->peer.process;
-    *ret_owner = row->owner;
-    *ret_until = sim_clock_when(clock, row->expires_ns);
+    *ret_until = sim_clock_when(clock, hold->expires_ns);
     return true;
 }
 
-bool sim_library_waits(const struct sim_process *process, const struct sim_lock *lock)
+/* May it not know of a place? After trouble, or out of memory. */
+static bool is_vague(const struct sim_process *process)
 {
-    const struct sim_library *library = process->sim->library;
+    return process->sim->library->trouble_until || process->memory.refused;
+}
+
+bool sim_library_waits(const struct sim_process *process, const struct sim_lock *lock,
+                       const struct hfi_gate *gate)
+{
+    const struct row *row = &process->sim->library->row[lock->index];
     struct peer peer = { (struct sim_process *)process, process->life_number };
 
-    if (library->trouble_until || process->memory.refused)
-        return false;
-    return place_of(&library->row[lock->index], peer) >= 0;
+    for (unsigned i = 0; i < row->waiting; i++)
+        if (is_same(row->line[i].peer, peer) && row->line[i].kind == gate->kind &&
+            (gate->kind != HFI_KIND_FAIR ||
+             (gate->wait && gate->wait->ticket_owner == row->line[i].place)) &&
+            (!gate->permits || row->line[i].place == gate->permits))
+            return true;
+    return false;
+}
+
+bool sim_library_stands(const struct sim_process *process, const struct sim_lock *lock,
+                        bool (*is_wanted)(const struct sim_process *process,
+                                          const struct sim_lock *lock, uint8_t kind))
+{
+    const struct row *row = &process->sim->library->row[lock->index];
+    struct peer peer = { (struct sim_process *)process, process->life_number };
+
+    for (unsigned i = 0; i < row->waiting && !is_vague(process); i++)
+        if (is_same(row->line[i].peer, peer) && !is_wanted(process, lock, row->line[i].kind))
+            return true;
+    return false;
+}
+
+void sim_library_count(struct sim_lock *lock, int64_t count)
+{
+    struct row *row = &lock->sim->library->row[lock->index];
+
+    if (lock->theme == SIM_SEMAPHORE)
+        row->number += count;
+    if (lock->theme == SIM_LATCH)
+        row->number = 0;
+    report(lock->sim->library, lock);
+    if (lock->theme == SIM_LATCH)
+        wake_all(lock);
+    else
+        call_heads(lock, row, sim_clock_read(&lock->sim->host[0].clock, lock->sim->world.now));
 }
 
 /* Whoever waits behind a dead one hears of it at once. */
@@ -499,16 +830,19 @@ void sim_library_died(struct sim_process *process)
 
     for (unsigned i = 0; i < sim->plan.locks; i++) {
         struct row *row = &sim->library->row[i];
-        int place = place_of(row, peer);
 
-        if (place >= 0)
-            drop_ticket(row, (unsigned)place);
-        if (row->held && is_same(row->peer, peer)) {
-            row->held = false;
-            sim_check_lock_changed(&sim->lock[i], 0);
-        }
-        if (!is_held(row, now))
-            call_head(&sim->lock[i], row, now, peer);
+        for (unsigned k = 0; k < row->waiting;)
+            if (is_same(row->line[k].peer, peer))
+                drop_ticket(row, k);
+            else
+                k++;
+        for (unsigned k = 0; k < row->held;)
+            if (is_same(row->hold[k].peer, peer))
+                drop_hold(row, &row->hold[k]);
+            else
+                k++;
+        report(sim->library, &sim->lock[i]);
+        call_heads(&sim->lock[i], row, now);
     }
 }
 
@@ -519,14 +853,15 @@ void sim_library_trouble(struct sim *sim, hfi_time until)
 
 bool sim_library_is_empty(struct sim *sim, char *text, size_t room)
 {
-    for (unsigned i = 0; i < sim->plan.locks; i++) {
-        const struct row *row = &sim->library->row[i];
+    hfi_time now = sim_clock_read(&sim->host[0].clock, sim->world.now);
 
-        if (!row->held && row->waiting == 0)
+    for (unsigned i = 0; i < sim->plan.locks; i++) {
+        struct row *row = &sim->library->row[i];
+
+        clear(row, now); /* leases that are over, of attempts that were not answered */
+        clear_line(row, now, NULL);
+        if (row->held == 0 && (row->waiting == 0 || is_vague(row->line[0].peer.process)))
             continue;
-        if (row->held && row->expires_ns <= sim_clock_read(&sim->host[0].clock, sim->world.now) &&
-            row->waiting == 0)
-            continue; /* a lease that is over, of an attempt that was not answered */
         snprintf(text, room, "%s is still %s", sim->lock[i].name,
                  row->held ? "held" : "waited for");
         return false;
@@ -542,6 +877,12 @@ void sim_library_init(struct sim *sim)
 
 void sim_library_fini(struct sim *sim)
 {
+    struct done *done, *next;
+
+    for (unsigned i = 0; i < sim->plan.locks; i++)
+        LL_FOREACH_SAFE (sim->library->row[i].done, done, next) {
+            free(done);
+        }
     free(sim->library);
     sim->library = NULL;
 }

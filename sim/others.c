@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "checks.h"
+#include "library.h"
 #include "store/redis/names.h"
 #include "workload.h"
 
@@ -68,7 +69,7 @@ static void take(struct foreigner *who, struct sim_lock *lock)
     struct sim_redis *redis = server_of(who, lock);
 
     who->kind = (enum foreign_kind)sim_below(&who->random, FOREIGN_KINDS);
-    if (sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
+    if (lock->theme != SIM_LOCKS || sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
         return;
     if (who->kind == FOREIGN_WRITE)
         sim_redis_do(redis, NULL, "EVAL %s 1 %s %s:write %u", TAKE_WRITE, lock->name, FOREIGN,
@@ -128,6 +129,52 @@ static void foreigner_runs(void *arg)
         sim_after(&sim->world, &who->timer,
                   sim_below(&who->random,
                             who->lock ? sim->plan.hold_ns + HFI_MSEC : sim->plan.window_ns / 4));
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What is counted
+ */
+
+void sim_others_count(struct sim_lock *lock, int64_t count)
+{
+    struct sim *sim = lock->sim;
+    struct sim_server *server = sim_service_server(sim, lock->service);
+    char channel[HFI_CHANNEL_MAX + 1];
+
+    if (lock->theme == SIM_LOCKS)
+        return;
+    lock->there = lock->theme == SIM_SEMAPHORE ? lock->there + count : 0;
+    if (sim->plan.library) {
+        sim_library_count(lock, count);
+        return;
+    }
+    channel[hfi_channel_name(channel, lock->name, lock->len,
+                             lock->theme == SIM_LATCH ? HFI_TOPIC_LATCH : HFI_TOPIC_PERMITS)] =
+        '\0';
+    sim->arranging = true;
+    sim_server_wall_us(server);
+    if (lock->theme == SIM_LATCH)
+        sim_redis_do(&server->redis, NULL, "DEL %s", lock->name);
+    else
+        sim_redis_do(&server->redis, NULL, "INCRBY %s %lld", lock->name, (long long)count);
+    sim_redis_do(&server->redis, NULL, "PUBLISH %s %lld", channel,
+                 (long long)(lock->theme == SIM_LATCH ? 0 : count));
+    sim->arranging = false;
+    if (server->up)
+        sim_server_flush(server);
+}
+
+/* Nobody gives back, or counts down, any more: there is enough for all who still wait. */
+void sim_others_help(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->plan.locks; i++) {
+        struct sim_lock *lock = &sim->lock[i];
+
+        if (lock->theme == SIM_LATCH)
+            sim_others_count(lock, 0);
+        else if (lock->theme == SIM_SEMAPHORE)
+            sim_others_count(lock, lock->total);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------

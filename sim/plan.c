@@ -158,15 +158,23 @@ void sim_plan_draw(struct sim_plan *plan, const struct sim_options *options)
     if (plan->profile == SIM_HOSTILE)
         draw_outside(plan, &random, options);
     draw_length(plan, &random, options);
+    sim_random_init(&random, plan->seed, 'k', 0); /* beside the rest, which stays what it is */
+    plan->kinds = sim_below(&random, 3) == 0;
+    if (!plan->kinds)
+        return;
+    plan->windows /= 2; /* most of it is waiting: as much is done in less time */
+    plan->duration_ns /= 2;
+    plan->quota *= 2;
 }
 
 void sim_plan_write(const struct sim_plan *plan, struct sim_text *text)
 {
     sim_text_format(text,
                     "%s: %u processes x %u threads on %u hosts, %u services of %u servers, "
-                    "%u locks, ttl %u ms, poll %u ms, op timeout %u ms",
+                    "%u locks%s, ttl %u ms, poll %u ms, op timeout %u ms",
                     plan->library ? "library store" : "redis", plan->processes, plan->threads,
-                    plan->hosts, plan->services, plan->servers, plan->locks, plan->ttl_ms,
+                    plan->hosts, plan->services, plan->servers, plan->locks,
+                    plan->kinds ? " of all kinds" : "", plan->ttl_ms,
                     (unsigned)(plan->poll_ns / HFI_MSEC),
                     (unsigned)(plan->op_timeout_ns / HFI_MSEC));
 }

@@ -377,7 +377,7 @@ static void free_events(struct sim_process *process)
 
     DL_FOREACH_SAFE (process->events, ask, next) {
         DL_DELETE(process->events, ask);
-        if (ask->waiter.result == HF_OK) {
+        if (ask->waiter.result == HF_OK && ask->handle->handle.hold) {
             sim_check_discarded(ask->handle);
             hfi_engine_drop_handle(&ask->handle->handle);
         }

@@ -25,6 +25,7 @@
 struct sim;
 struct sim_process;
 struct sim_server;
+struct sim_lock;
 
 /* A machine: its clock, and whether it runs. */
 struct sim_host {
@@ -50,6 +51,7 @@ enum sim_ask_kind {
     SIM_ASK_RELEASE,
     SIM_ASK_VERIFY,
     SIM_ASK_CLOSE,
+    SIM_ASK_OBJECT,
     SIM_ASK_QUERY
 };
 
@@ -79,7 +81,10 @@ struct sim_ask {
     struct hfi_renewal renewal; /* VERIFY */
     struct hfi_renewal_item item;
     struct hfi_query *query;
-    hfi_time until_local; /* ACQUIRE: the end of its wait */
+    struct hfi_object object; /* OBJECT */
+    int tries;                /* of it */
+    bool unsure;              /* one of them */
+    hfi_time until_local;     /* ACQUIRE: the end of its wait */
     hfi_time begun, begun_local, stopped_before;
     unsigned lock;
     struct hfi_waiter before; /* as it was asked for: for another attempt */
@@ -238,6 +243,11 @@ bool sim_release(struct sim_ask *ask, hfi_time now, struct sim_handle *handle);
 void sim_release_start(struct sim_process *process, hfi_time now, struct sim_handle *handle);
 bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle);
 void sim_close(struct sim_ask *ask, hfi_time now);
+/* A step with something that is counted. */
+bool sim_object(struct sim_ask *ask, hfi_time now, const struct sim_lock *lock, enum hfi_verb verb,
+                int64_t number);
+/* What was granted and is no hold is the caller's: HF_OK, or HF_ERR_CLOSED. */
+int sim_keep(struct sim_ask *ask, hfi_time now);
 void sim_query(struct sim_ask *ask, hfi_time now, enum hfi_op op, struct hfi_query *query);
 /* HF_HELD …, as hf_hold_state() says it now. */
 int sim_handle_state(const struct sim_handle *handle);

@@ -22,7 +22,7 @@ static void deliver_acquire(struct sim_process *process, struct hfi_waiter *wait
 {
     struct sim_ask *ask = (struct sim_ask *)waiter;
 
-    if (waiter->result == HF_OK)
+    if (waiter->result == HF_OK && waiter->kind < HFI_KIND_SEMAPHORE)
         sim_check_granted(process, ask);
     if (waiter->direct) {
         DL_DELETE(process->asyncs, ask);

@@ -15,6 +15,35 @@
 #define QUIET_NS  (60 * HFI_SEC) /* longer than any announcement stands */
 #define DRAIN_NS  (120 * HFI_SEC)
 
+/* What a name is for: each set of kinds that have to do with each other. */
+static void draw_kinds(struct sim_lock *lock)
+{
+    static const uint32_t SETS[] = {
+        HFI_KIND_BIT(HFI_KIND_READ) | HFI_KIND_BIT(HFI_KIND_WRITE),
+        HFI_KIND_BIT(HFI_KIND_FAIR),
+        HFI_KIND_BIT(HFI_KIND_MUTEX) | HFI_KIND_BIT(HFI_KIND_SPIN) | HFI_KIND_BIT(HFI_KIND_FENCED),
+        HFI_KIND_BIT(HFI_KIND_MUTEX) | HFI_KIND_BIT(HFI_KIND_READ) | HFI_KIND_BIT(HFI_KIND_WRITE),
+        HFI_KIND_BIT(HFI_KIND_READ + 1) - 1,
+    };
+    static const enum hfi_kind COUNTED[SIM_THEMES] = { [SIM_PERMITS] = HFI_KIND_PERMITS,
+                                                       [SIM_SEMAPHORE] = HFI_KIND_SEMAPHORE,
+                                                       [SIM_LATCH] = HFI_KIND_LATCH };
+    static const uint8_t DICE[] = { 0, 0, 1, 1, 2, 3, 4, 5, 5, 6, 6, 7 };
+    struct hfi_random random;
+    unsigned dice;
+
+    sim_random_init(&random, lock->sim->plan.seed, 'k', 1 + lock->index);
+    dice = DICE[sim_below(&random, sizeof DICE)];
+    if (dice < sizeof SETS / sizeof SETS[0]) {
+        lock->kinds = SETS[dice];
+        return;
+    }
+    lock->theme = (enum sim_theme)(dice - 4);
+    lock->kinds = HFI_KIND_BIT(COUNTED[lock->theme]);
+    if (lock->theme != SIM_LATCH)
+        lock->total = 1 + (int64_t)sim_below(&random, 4);
+}
+
 static void make_locks(struct sim *sim)
 {
     static const char *const NAMES[] = { "a", "job:settlement", "shop{eu}:7" };
@@ -29,7 +58,17 @@ static void make_locks(struct sim *sim)
         snprintf(lock->name, sizeof lock->name, "%s", name);
         lock->len = strlen(lock->name);
         lock->ttl_ms = sim->plan.ttl_ms;
+        lock->kinds = HFI_KIND_BIT(HFI_KIND_MUTEX);
+        if (sim->plan.kinds)
+            draw_kinds(lock);
     }
+}
+
+/* Somebody has made what is counted. */
+static void make_counts(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->plan.locks; i++)
+        sim_others_count(&sim->lock[i], sim->lock[i].total);
 }
 
 static void make_paths(struct sim *sim)
@@ -93,6 +132,7 @@ static void begin(struct sim *sim, const struct sim_options *options)
     for (unsigned i = 0; i < sim->plan.processes; i++)
         sim_process_init(sim, i);
     sim_workload_init(sim);
+    make_counts(sim);
     for (unsigned i = 0; i < sim->plan.processes; i++) {
         sim_process_start(&sim->process[i]);
         sim_workload_started(&sim->process[i]);
@@ -128,6 +168,7 @@ static bool run_healed(struct sim *sim)
     sim_workload_drain(sim);
     limit = sim->world.now + DRAIN_NS + sim->stepped_ns + 4 * (hfi_time)sim->plan.ttl_ms * HFI_MSEC;
     while (!sim_workload_is_drained(sim)) {
+        sim_others_help(sim);
         if (!run_for(sim, CHUNK_NS))
             return false;
         if (sim->world.now > limit) {
@@ -169,6 +210,8 @@ void sim_fini(struct sim *sim)
     sim_faults_fini(sim);
     for (unsigned i = 0; i < sim->plan.servers; i++)
         sim_server_fini(&sim->server[i]);
+    for (unsigned i = 0; i < sim->plan.locks; i++)
+        sim_check_turns_forget(&sim->lock[i]);
     sim_library_fini(sim);
     sim_link_free_all(&sim->world);
     sim_queue_free(&sim->world.queue);

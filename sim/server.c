@@ -225,13 +225,15 @@ void sim_server_start(struct sim_server *server, enum sim_loss loss, size_t comm
             : loss == SIM_LOSS_SOME ? " without the last of its data"
                                     : "");
     sim_server_wall_us(server);
-    sim_check_losing(server);
+    if (loss != SIM_LOSS_NONE)
+        sim_check_losing(server);
     if (loss == SIM_LOSS_ALL)
         sim_redis_clear(&server->redis);
     else if (loss == SIM_LOSS_SOME)
         sim_redis_undo(&server->redis, commands);
     server->lost_data |= loss != SIM_LOSS_NONE;
-    sim_check_lost(server);
+    if (loss != SIM_LOSS_NONE)
+        sim_check_lost(server);
     sim_redis_do(&server->redis, NULL, "SCRIPT FLUSH");
     server->redis.next_id = 0;
     server->starts++;

@@ -40,6 +40,7 @@ struct sim_plan {
     unsigned windows, quota;    /* how often a thread takes a lock in one */
     bool loops;                 /* some use an event loop */
     bool named_owners, foreigners, people, restless; /* close and open again; are cancelled */
+    bool kinds; /* locks of all kinds, and what is counted; else mutexes alone */
 
     /* Network and clocks */
     hfi_time base_ns, jitter_ns, tail_ns;
@@ -59,18 +60,30 @@ struct sim_plan {
     unsigned faults;
 };
 
+/* What a name is for. */
+enum sim_theme { SIM_LOCKS, SIM_PERMITS, SIM_SEMAPHORE, SIM_LATCH, SIM_THEMES };
+
 /* A lock, as far as everybody is concerned: a name of a service. */
 struct sim_lock {
     unsigned index, service;
     char name[64];
     size_t len;
     uint32_t ttl_ms;
+    enum sim_theme theme;
+    uint32_t kinds; /* that are asked for, a bit each */
     struct sim *sim;
     struct sim_claim *claims; /* check_claim.c */
-    uint64_t token;           /* of the latest claim */
-    uint64_t drawn;           /* the largest that the server has given for it */
-    hfi_time held_until;      /* the store will have it for someone until then (true time) */
-    hfi_time busy_until;      /* someone had it, at the latest then, before */
+    uint64_t token[2]; /* of the latest claim; [1]: of the fenced kind, which counts by itself */
+    uint64_t drawn[2]; /* the largest that the server has given for it */
+    int64_t total;     /* permits; semaphore: that there were at first, */
+    int64_t there;     /* and that must be there now, as the answers of the server say */
+    bool uncounted;    /* a fault outside the contract has taken away what was counted */
+    hfi_time counted;  /* when it was last changed (true time) */
+    hfi_time opened;   /* latch: when it was last seen without a count, */
+    hfi_time set, deleted;  /* and when it was set, and deleted (true time) */
+    struct sim_turn *turns; /* check_turn.c */
+    hfi_time held_until;    /* the store will have it for someone until then (true time) */
+    hfi_time busy_until;    /* someone had it, at the latest then, before */
     hfi_time free_since;
     struct sim_process *before; /* who had it before its server lost something */
     uint64_t before_owner;
@@ -107,6 +120,7 @@ struct sim {
     uint64_t lives, claims;
     hfi_time stepped_ns; /* by how much clocks of servers went back */
     bool outside;        /* a fault outside the contract has come */
+    bool arranging;      /* what is done by hand belongs to the workload */
 };
 
 /* plan.c */
@@ -124,6 +138,11 @@ void sim_faults_notice(struct sim_process *process, const struct hfi_request *re
 /* A whole run; false: an invariant did not hold (sim->world.invariant). sim_fini() follows either way. */
 bool sim_run(struct sim *sim, const struct sim_options *options);
 void sim_fini(struct sim *sim);
+
+/* others.c */
+/* So many more permits, by hand; or a latch is opened. */
+void sim_others_count(struct sim_lock *lock, int64_t count);
+void sim_others_help(struct sim *sim);
 
 /* workload.c */
 void sim_workload_init(struct sim *sim);

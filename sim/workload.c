@@ -45,6 +45,26 @@ static struct sim_lock *choose_lock(struct sim_thread *thread)
     return &sim->lock[thread->process->service + services * sim_below(&thread->random, own)];
 }
 
+static void choose_kind(struct sim_thread *thread, struct hfi_waiter *waiter)
+{
+    const struct sim_lock *lock = thread->lock;
+
+    if (!thread->sim->plan.kinds)
+        return;
+    do
+        waiter->kind = (uint8_t)sim_below(&thread->random, HFI_KIND_COUNT);
+    while (!(lock->kinds & HFI_KIND_BIT(waiter->kind)));
+    waiter->no_reentry = waiter->kind <= HFI_KIND_READ && sim_below(&thread->random, 16) == 0;
+    waiter->prefer = waiter->kind == HFI_KIND_WRITE && sim_below(&thread->random, 4) == 0;
+    if (lock->total)
+        waiter->permits = 1 + (uint32_t)sim_below(&thread->random, (uint64_t)lock->total);
+}
+
+static bool is_hold(const struct hfi_waiter *waiter)
+{
+    return waiter->kind < HFI_KIND_SEMAPHORE;
+}
+
 static void choose_wait(struct sim_thread *thread, struct hfi_waiter *waiter)
 {
     hfi_time ttl = thread->sim->plan.ttl_ms * HFI_MSEC;
@@ -88,11 +108,21 @@ static void choose_how(struct sim_thread *thread)
     memset(waiter, 0, sizeof *waiter);
     waiter->name = thread->lock->name;
     waiter->name_len = thread->lock->len;
+    choose_kind(thread, waiter);
     choose_wait(thread, waiter);
     choose_lease(thread, waiter);
     choose_owner(thread, waiter);
     thread->ask.lock = thread->lock->index;
     thread->ask.label = NULL;
+    if (!is_hold(waiter)) { /* as src/api/objects.c */
+        waiter->ttl_ms = HFI_SERIAL_MS;
+        waiter->fixed = true;
+        waiter->max_hold_ns = 0;
+        waiter->named = false;
+        waiter->owner = thread->owner;
+        waiter->owner_kind = SIM_OWNER_THREAD;
+        return;
+    }
     if (sim_below(&thread->random, 3) == 0) {
         snprintf(thread->label, sizeof thread->label, "why %u",
                  (unsigned)sim_below(&thread->random, 1000));
@@ -132,7 +162,15 @@ static void acquired(struct sim_thread *thread)
     struct sim_ask *ask = &thread->ask;
 
     sim_never(&thread->sim->world, &thread->canceller);
-    if (ask->result == HF_OK) {
+    if (ask->result == HF_OK && !is_hold(&ask->waiter)) {
+        thread->permits = ask->waiter.permits;
+        if (thread->permits) {
+            thread->hold_until = thread->sim->world.now + hold_time(thread);
+            thread->state = SIM_THREAD_HOLDING;
+            run_after(thread, hfi_time_until(thread->sim->world.now, thread->hold_until));
+            return;
+        }
+    } else if (ask->result == HF_OK) {
         thread->handle[thread->depth++] = ask->handle;
         ask->handle->cookie = thread;
         if (thread->depth == 1) {
@@ -148,10 +186,32 @@ static void acquired(struct sim_thread *thread)
     run_after(thread, 0);
 }
 
+/* A latch is set, counted down, or deleted. True: that is what is done this time. */
+static bool count(struct sim_thread *thread, hfi_time now)
+{
+    enum hfi_verb verb = HFI_LATCH_DOWN;
+    uint64_t dice = sim_below(&thread->random, 100);
+
+    if (thread->lock->theme != SIM_LATCH || dice < 40)
+        return false;
+    if (dice < 60)
+        verb = HFI_LATCH_SET;
+    else if (dice < 65)
+        verb = HFI_LATCH_DELETE;
+    thread->state = SIM_THREAD_CALLING;
+    thread->is_new = false;
+    if (sim_object(&thread->ask, now, thread->lock, verb,
+                   1 + (int64_t)sim_below(&thread->random, 3)))
+        rest(thread);
+    return true;
+}
+
 static void acquire(struct sim_thread *thread, hfi_time now)
 {
     if (thread->depth == 0)
         thread->lock = choose_lock(thread);
+    if (count(thread, now))
+        return;
     choose_how(thread);
     thread->state = SIM_THREAD_CALLING;
     thread->is_new = false;
@@ -176,11 +236,15 @@ static void reenter(struct sim_thread *thread, hfi_time now)
     uint8_t kind = hold->owner_kind;
 
     choose_how(thread);
+    if (sim_below(&thread->random, 2)) /* else in another kind, if there are any */
+        thread->ask.waiter.kind = hold->lease.kind;
     thread->ask.waiter.owner = owner;
     thread->ask.waiter.owner_kind = kind;
     thread->ask.waiter.named = kind == SIM_OWNER_NAMED;
     if (!thread->ask.waiter.once && thread->ask.waiter.wait_ns == HF_TIME_NEVER)
         thread->ask.waiter.wait_ns = thread->sim->plan.ttl_ms * HFI_MSEC;
+    if (thread->lock->theme == SIM_PERMITS) /* who has some and waits for more is in its own way */
+        thread->ask.waiter.wait_ns = 5 * HFI_MSEC;
     thread->state = SIM_THREAD_CALLING;
     thread->is_new = false;
     if (sim_acquire(&thread->ask, now))
@@ -201,9 +265,29 @@ static void released(struct sim_thread *thread)
     run_after(thread, 0);
 }
 
+/* What a semaphore gave. */
+static void give_permits(struct sim_thread *thread, hfi_time now)
+{
+    uint32_t permits = thread->permits;
+
+    thread->permits = 0;
+    thread->state = SIM_THREAD_CALLING;
+    thread->is_new = false;
+    if (sim_object(&thread->ask, now, thread->lock, HFI_SEMAPHORE_RELEASE, permits))
+        rest(thread);
+}
+
 static void release(struct sim_thread *thread, hfi_time now)
 {
     struct sim_handle *handle = thread->handle[--thread->depth];
+
+    /* A writer that reads may give either back first. */
+    if (thread->depth == 1 && thread->sim->plan.kinds && sim_below(&thread->random, 2)) {
+        struct sim_handle *other = thread->handle[0];
+
+        thread->handle[0] = handle;
+        handle = other;
+    }
 
     thread->state = SIM_THREAD_CALLING;
     thread->is_new = false;
@@ -219,9 +303,10 @@ static void drop_handles(struct sim_thread *thread)
     const struct sim_ask *ask = &thread->ask;
 
     if (thread->state == SIM_THREAD_CALLING && thread->is_new && ask->kind == SIM_ASK_ACQUIRE &&
-        ask->result == HF_OK)
+        ask->result == HF_OK && ask->handle)
         thread->handle[thread->depth++] = ask->handle; /* it had just come back */
     thread->is_new = false;
+    thread->permits = 0;
     while (thread->depth > 0) {
         struct sim_handle *handle = thread->handle[--thread->depth];
 
@@ -236,9 +321,8 @@ static void drop_handles(struct sim_thread *thread)
  * At work
  */
 
-static void work(struct sim_thread *thread, hfi_time now)
+static void work_with(struct sim_thread *thread, hfi_time now, struct sim_handle *handle)
 {
-    struct sim_handle *handle = thread->handle[thread->depth - 1];
     bool lost = sim_handle_state(handle) == HF_LOST;
     uint64_t dice = sim_below(&thread->random, 100);
     hfi_time left = hfi_time_until(thread->sim->world.now, thread->hold_until);
@@ -262,6 +346,14 @@ static void work(struct sim_thread *thread, hfi_time now)
     run_after(thread, 1 + sim_below(&thread->random, left));
 }
 
+static void work(struct sim_thread *thread, hfi_time now)
+{
+    if (thread->permits)
+        give_permits(thread, now);
+    else
+        work_with(thread, now, thread->handle[thread->depth - 1]);
+}
+
 /* Its call has come back. */
 static void look(struct sim_thread *thread)
 {
@@ -272,6 +364,9 @@ static void look(struct sim_thread *thread)
         break;
     case SIM_ASK_RELEASE:
         released(thread);
+        break;
+    case SIM_ASK_OBJECT:
+        rest(thread);
         break;
     default:
         thread->state = SIM_THREAD_HOLDING;
@@ -358,7 +453,9 @@ static void acquire_event(const struct sim_event *event)
     ask->waiter.label = NULL;
     ask->in_progress = false;
     ask->result = ask->waiter.result;
-    if (ask->result != HF_OK) {
+    if (ask->result == HF_OK && !is_hold(&ask->waiter)) {
+        ask->result = sim_keep(ask, sim_process_now(ask->process));
+    } else if (ask->result != HF_OK) {
         sim_handle_free(ask->handle);
         ask->handle = NULL;
     }
@@ -409,6 +506,7 @@ void sim_thread_start(struct sim_thread *thread)
     thread->owner = ++thread->sim->threads->last_owner;
     thread->async = thread->process->has_loop && sim_below(&thread->random, 2);
     thread->depth = 0;
+    thread->permits = 0;
     rest(thread);
 }
 
@@ -425,5 +523,6 @@ void sim_thread_reset(struct sim_thread *thread)
     }
     ask->in_progress = false;
     thread->depth = 0;
+    thread->permits = 0;
     thread->state = SIM_THREAD_DONE;
 }

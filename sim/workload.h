@@ -32,7 +32,8 @@ struct sim_thread {
     struct sim_ask ask;
     struct sim_handle *handle[SIM_DEPTH_MAX];
     unsigned depth;
-    unsigned taken; /* in this window */
+    uint32_t permits; /* that it has of a semaphore */
+    unsigned taken;   /* in this window */
     struct sim_lock *lock;
     hfi_time hold_until;
     uint64_t owner; /* no other thread of the run ever has it */

@@ -75,6 +75,8 @@ void sim_write(struct sim_thread *thread, const struct sim_handle *handle)
 
     if (state != HF_HELD && state != HF_AT_RISK)
         return;
+    if (handle->handle.token == 0 || handle->handle.hold->lease.kind == HFI_KIND_FENCED)
+        return; /* of several owners; or of another counter than the other kinds' tokens */
     write = sim_alloc(sizeof *write);
     write->sim = sim;
     write->lock = thread->lock;
