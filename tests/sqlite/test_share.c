@@ -460,6 +460,38 @@ static void earlier_reader_dies(void **state)
     client_close(&writer);
 }
 
+/* A holder dies between the try and the watch. */
+static void death_before_watch(void **state)
+{
+    static const int kinds[] = { HFI_KIND_MUTEX, HFI_KIND_READ, HFI_KIND_PERMITS };
+    struct client waiter;
+
+    (void)state;
+    client_open(&waiter);
+    step_ok(&waiter, HFI_PERMITS_SET, "lock", 2);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int kind = kinds[i] == HFI_KIND_READ ? HFI_KIND_WRITE : kinds[i];
+        struct remote holder = remote_start(), before = remote_start();
+
+        remote_do_kind(&holder, ORDER_TRY, kinds[i], "lock", 1, 2);
+        assert_int_equal(take_some(&waiter, kind, "lock", 1, 1).verdict, HFI_BUSY);
+        remote_kill(&holder);
+        watch_line(&waiter, kind, "lock", 1);
+        assert_true(wait_woken(&waiter, LONG_WAIT_MS));
+        do_unwatch(&waiter);
+        leave_line(&waiter, kind, "lock", 1);
+        remote_do_kind(&before, ORDER_TRY, kinds[i], "lock", 1, 2);
+        assert_int_equal(take_some(&waiter, kind, "lock", 2, 1).verdict, HFI_BUSY);
+        remote_kill(&before);
+        watch_line(&waiter, kind, "lock", 2);
+        assert_true(wait_woken(&waiter, LONG_WAIT_MS));
+        do_unwatch(&waiter);
+        assert_int_equal(take_some(&waiter, kind, "lock", 2, 1).verdict, HFI_GRANTED);
+        give(&waiter, kind, "lock", 2);
+    }
+    client_close(&waiter);
+}
+
 /* The writer between them dies: the reader behind it goes in at once. */
 static void waiting_writer_dies(void **state)
 {
@@ -625,7 +657,7 @@ int main(void)
         T(stopped_reader),
         T(readers_expire),
         T(more_readers_than_are_watched),
-        T(earlier_reader_dies),
+        T(death_before_watch),  T(earlier_reader_dies),
         T(farewells),
         T(readers_of_one_process),
 #undef T
