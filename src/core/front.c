@@ -295,7 +295,9 @@ void hfi_gate_yielded(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
 
     if (!wait || wait->phase != HFI_PHASE_YIELDING)
         return;
-    if (others > (uint32_t)wait->watched || hfi_kind_is_rivalled(engine, gate)) {
+    if (others > (uint32_t)wait->watched ||
+        gate->kind == HFI_KIND_SPIN || /* they listen to nothing */
+        hfi_kind_is_rivalled(engine, gate)) {
         wait->yield_until_ns = now + HFI_YIELD_NS;
         set_phase(engine, wait, HFI_PHASE_SLEEPING, wait->yield_until_ns);
         return;

@@ -401,6 +401,32 @@ static void after_so_many_passes(void **state)
                "try L#2 30000 x3\n");
 }
 
+/* Who spins is not told, and not counted: it may always be there. */
+static void after_so_many_passes_of_a_spin_lock(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW(.kind = HFI_KIND_SPIN));
+    for (char c = 'B'; c <= 'E'; c++)
+        acquire(&s, c, "L", HOW(.kind = HFI_KIND_SPIN, .fresh = true));
+    busy(&s, "try L#1", 1);
+    pass(&s, 128);
+    granted(&s, "try L#1", 100, 3);
+    release(&s, 'A');
+    release(&s, 'B');
+    hush(&s);
+    release(&s, 'C');
+    released(&s, "release L#1", 0);
+    expect(&s, "L#1 HELD -> RELEASING\n"
+               "release L#1\n"
+               "L#1 RELEASING -> GONE\n"
+               "C released: OK\n");
+    leap(&s, 1);
+    expect(&s, "");
+    leap(&s, 1);
+    expect(&s, "L#2 IDLE -> TRYING\n"
+               "try L#2 30000 x3\n");
+}
+
 /* Nobody else waits: there is no reason to hesitate. */
 static void nobody_else_waits(void **state)
 {
@@ -602,6 +628,7 @@ int main(void)
         STAGED(a_fixed_lease),
         STAGED(a_hold_at_risk),
         TWO_PASSES(after_so_many_passes),
+        TWO_PASSES(after_so_many_passes_of_a_spin_lock),
         TWO_PASSES(nobody_else_waits),
         TWO_PASSES(the_yielding_release_is_unknown),
         STAGED(after_so_much_time),
