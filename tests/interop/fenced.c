@@ -43,9 +43,13 @@ static void play_data(struct stage *stage)
 }
 
 static const struct scenario scenarios[] = {
-    { "data and tokens", PAIRS_BOTH, play_data }, { "hand-off", PAIRS_ALL, play_handoff },
-    { "counter", PAIRS_ONE, play_storm },         { "killed holder", PAIRS_BOTH, play_killed },
-    { "renewal", PAIRS_BOTH, play_renewed },      { "forced unlock", PAIRS_BOTH, play_forced },
+    { "seen", PAIRS_BOTH, play_seen },
+    { "data and tokens", PAIRS_BOTH, play_data },
+    { "hand-off", PAIRS_ALL, play_handoff },
+    { "counter", PAIRS_ONE, play_storm },
+    { "killed holder", PAIRS_BOTH, play_killed },
+    { "renewal", PAIRS_BOTH, play_renewed },
+    { "forced unlock", PAIRS_BOTH, play_forced },
 };
 
 const struct kind kind_fenced = { "fenced", TOPIC_LOCK, "job",

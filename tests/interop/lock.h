@@ -37,10 +37,13 @@ void play_storm(struct stage *stage);
 void play_killed(struct stage *stage);
 void play_renewed(struct stage *stage);
 void play_forced(struct stage *stage);
+void play_seen(struct stage *stage);
 
 /* Parts of these, for kinds whose words differ. */
 void kill_holder(struct stage *stage, const char *kind_a, const char *kind_b, const char *key);
 void watch_renewal(struct stage *stage, const char *kind_a, const char *kind_b, const char *key);
+/* b sees that a has it, as it says: whose it is, and of which kind, ours tells. */
+void look_at_holder(struct stage *stage, const char *kind_a, const char *is_called);
 /* What both storms did; "counter" has the sum. */
 void check_storm(struct stage *stage, const char *counter);
 

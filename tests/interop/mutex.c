@@ -56,13 +56,10 @@ static void play_lease(struct stage *stage)
 }
 
 static const struct scenario scenarios[] = {
-    { "data", PAIRS_BOTH, play_data },
-    { "hand-off", PAIRS_ALL, play_handoff },
-    { "counter", PAIRS_ONE, play_storm },
-    { "lease", PAIRS_BOTH, play_lease },
-    { "killed holder", PAIRS_BOTH, play_killed },
-    { "renewal", PAIRS_BOTH, play_renewed },
-    { "forced unlock", PAIRS_BOTH, play_forced },
+    { "seen", PAIRS_BOTH, play_seen },       { "data", PAIRS_BOTH, play_data },
+    { "hand-off", PAIRS_ALL, play_handoff }, { "counter", PAIRS_ONE, play_storm },
+    { "lease", PAIRS_BOTH, play_lease },     { "killed holder", PAIRS_BOTH, play_killed },
+    { "renewal", PAIRS_BOTH, play_renewed }, { "forced unlock", PAIRS_BOTH, play_forced },
 };
 
 const struct kind kind_mutex = { "mutex", TOPIC_LOCK, "job",

@@ -100,6 +100,25 @@ static void is_held(const struct player_thread *self, size_t at, char *answer)
     player_ok(answer, "held=%d", state == HF_HELD || state == HF_AT_RISK);
 }
 
+/* What people see of it. */
+static void look(hf_client *client, const char *name, char *answer)
+{
+    struct hf_lock lock = { .size = sizeof lock };
+    hf_list *list = NULL;
+    int error = hf_inspect(client, name, &list);
+
+    if (error == HF_ERR_NOT_FOUND) {
+        player_ok(answer, "locked=0");
+        return;
+    }
+    if (error || (error = hf_list_get(list, 0, &lock)) != HF_OK)
+        player_fail(answer, error);
+    else
+        player_ok(answer, "locked=%d left=%lld kind=%s owner=%s", strcmp(lock.state, "held") == 0,
+                  (long long)lock.holder.remaining_ms, lock.kind, lock.holder.owner);
+    hf_list_free(list);
+}
+
 static bool storm(const struct player *player, const struct player_command *command, char *answer)
 {
     storm_step *step = player_is(command, "storm")         ? storm_count
@@ -129,6 +148,8 @@ bool player_lock(struct player_thread *self, const struct player_command *comman
         give(self, at, answer);
     else if (player_is(command, "held"))
         is_held(self, at, answer);
+    else if (player_is(command, "look"))
+        look(self->player->client, command->word[1], answer);
     else
         return storm(self->player, command, answer);
     return true;

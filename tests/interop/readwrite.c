@@ -156,7 +156,15 @@ static void play_reader_renewed(struct stage *stage)
     expect_keys(stage, NULL);
 }
 
+static void play_seen_both(struct stage *stage)
+{
+    stage_sides(stage, TTL_MS, TTL_MS);
+    look_at_holder(stage, "write", "write");
+    look_at_holder(stage, "read", "read");
+}
+
 static const struct scenario scenarios[] = {
+    { "seen", PAIRS_BOTH, play_seen_both },
     { "readers, data", PAIRS_BOTH, play_readers },
     { "writer, data", PAIRS_BOTH, play_writer },
     { "downgrade", PAIRS_BOTH, play_downgrade },

@@ -54,6 +54,7 @@ static void play_spin_waits(struct stage *stage)
 }
 
 static const struct scenario scenarios[] = {
+    { "seen", PAIRS_BOTH, play_seen },
     { "data", PAIRS_BOTH, play_data },
     { "hand-off", PAIRS_ALL, play_handoff },
     { "a mutex waits", PAIRS_OURS, play_mutex_waits },

@@ -92,6 +92,8 @@ final class Locks implements Player.Kind {
                 return "done=" + (lock.forceUnlock() ? 1 : 0);
             case "held":
                 return "held=" + (lock.isHeldByCurrentThread() ? 1 : 0);
+            case "look":
+                return "locked=" + (lock.isLocked() ? 1 : 0) + " left=" + lock.remainTimeToLive();
             case "storm":
                 return Storm.run(Integer.parseInt(arguments[2]), Long.parseLong(arguments[3]),
                         () -> step(lock, new Counter(redisson, arguments[1])));
