@@ -99,14 +99,8 @@ void latches()
     CHECK(mine.count_down() == 0 && theirs.count() == 0);
 
     CHECK(mine.set(1));
-    std::atomic<bool> started(false);
-    std::thread deserted([&] {
-        started = true;
-        THROWS(theirs.wait(), HF_ERR_NOT_FOUND);
-    });
-    AWAIT(started);
-    std::this_thread::sleep_for(
-        50ms); /* so that it waits, most likely; it is told the same if not */
+    std::thread deserted([&] { THROWS(theirs.wait(), HF_ERR_NOT_FOUND); });
+    AWAIT(a.inspect("latch").waiter(0, 0)); /* a server knows who waits within a second */
     CHECK(mine.remove());
     deserted.join();
     CHECK(!mine.remove());

@@ -151,11 +151,11 @@ void bounded()
     const client a(store_uri()), b(store_uri());
     holdfast::acquire_options options;
     options.wait = 250ms;
-    options.ttl = 2s;
+    options.ttl = 20s;
     holdfast::mutex mine(a, "bounded", options), theirs(b, "bounded", options);
     const std::lock_guard guard(mine);
 
-    CHECK(mine.remaining() <= 2s);
+    CHECK(mine.remaining() <= 20s);
     THROWS(theirs.lock(), HF_ERR_BUSY);
     options.ttl = 1ms;
     holdfast::mutex wrong(a, "other", options);
