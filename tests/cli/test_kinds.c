@@ -16,6 +16,7 @@ static struct h_process p, q, a, b, c;
 #define PROBE    HF_TEST_BIN "/cli_probe"
 #define RUN(...) H_RUN(&p, "holdfast", "run", __VA_ARGS__)
 
+/* In a group of its own, which has us for a parent outside: an orphaned one could not be stopped by TSTP. */
 static void hold(struct h_process *process, const char *const *options)
 {
     const char *argv[24] = { "holdfast", "run" };
@@ -26,7 +27,7 @@ static void hold(struct h_process *process, const char *const *options)
     argv[count++] = "--";
     argv[count++] = PROBE;
     argv[count] = "signals";
-    h_start(process, 0, argv);
+    h_start(process, H_OWN_GROUP, argv);
     h_expect(process, "ready");
 }
 #define HOLD(process, ...) hold(process, (const char *const[]){ __VA_ARGS__, NULL })
