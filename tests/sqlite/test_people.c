@@ -501,12 +501,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(looking_at_nothing),     T(list_shows),
-        T(the_dead_are_not_shown), T(inspect_shows_the_line),
-        T(break_takes_away),       T(break_of_a_dead_holder),
-        T(announcements),          T(many),
-        T(kinds),                  T(inspect_shows_all),
-        T(break_one_of_many),      T(announcements_of_kinds),
+        T(looking_at_nothing),
+        T(list_shows),
+        T(the_dead_are_not_shown),
+        T(inspect_shows_the_line),
+        T(break_takes_away),
+        T(break_of_a_dead_holder),
+        T(announcements),
+        T(many),
+        T(kinds),
+        T(inspect_shows_all),
+        T(break_one_of_many),
+        T(announcements_of_kinds),
 #undef T
     };
 

@@ -347,11 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-        T(many_try),
-        T(many_wait),
-        T(killed_among_many),
-        T(kinds_mixed),
-        T(killed_among_kinds),
+        T(many_try), T(many_wait), T(killed_among_many), T(kinds_mixed), T(killed_among_kinds),
 #undef T
     };
 

@@ -25,9 +25,10 @@ static int announce_one(struct hfi_sqlite *s, hfi_time now,
                                 SINCE_TOLERANCE, (int64_t)item->waiters,
                                 (int64_t)item->waiting_since_ns));
     if (changes >= 0 && item->waiters > 0)
-        changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ANNOUNCE, "itiii", s->client, item->name,
-                                (size_t)item->name_len, (int64_t)item->kind,
-                                (int64_t)item->permits, (int64_t)item->waiters));
+        changes = hfi_sqlite_run(s, hfi_sqlite_query(s, HFI_SQL_TICKET_ANNOUNCE, "itiii", s->client,
+                                                     item->name, (size_t)item->name_len,
+                                                     (int64_t)item->kind, (int64_t)item->permits,
+                                                     (int64_t)item->waiters));
     return changes < 0 ? changes : HF_OK;
 }
 

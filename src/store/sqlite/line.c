@@ -223,8 +223,9 @@ int hfi_sqlite_line_leave(struct hfi_sqlite *s, const char *name, size_t len, ui
 static int remove_one(struct hfi_sqlite *s, const struct hfi_sqlite_line *line, uint8_t kind,
                       uint64_t owner)
 {
-    sqlite3_stmt *statement = hfi_sqlite_query(s, HFI_SQL_TICKET_LAST, "itii", s->client, line->name,
-                                               line->len, (int64_t)kind, (int64_t)owner);
+    sqlite3_stmt *statement =
+        hfi_sqlite_query(s, HFI_SQL_TICKET_LAST, "itii", s->client, line->name, line->len,
+                         (int64_t)kind, (int64_t)owner);
     int row = hfi_sqlite_row(s, statement);
     int64_t ticket;
     int error;

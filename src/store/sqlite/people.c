@@ -128,7 +128,8 @@ static void describe_holder(const struct looking *at, const struct hfi_sqlite_pe
     holder->token = (uint64_t)sqlite3_column_int64(row, 6);
     holder->remaining_ms = milliseconds(at->now, (hfi_time)sqlite3_column_int64(row, 7));
     holder->age_ms = milliseconds((hfi_time)sqlite3_column_int64(row, 8), at->now);
-    holder->count = sqlite3_column_int64(row, 5) > 0 ? sqlite3_column_int64(row, 5) : 1; /* permits */
+    holder->count =
+        sqlite3_column_int64(row, 5) > 0 ? sqlite3_column_int64(row, 5) : 1; /* permits */
     label = hfi_sqlite_text(row, 9, &len);
     hfi_holder_text(holder->label, sizeof holder->label, label, len);
 }
@@ -138,7 +139,8 @@ static void describe_holder(const struct looking *at, const struct hfi_sqlite_pe
 static int read_hold(const struct looking *at, struct hfi_list_lock *lock, int64_t *taken)
 {
     sqlite3_stmt *row = at->stream[HOLDS].statement;
-    const struct hfi_sqlite_person *person = hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
+    const struct hfi_sqlite_person *person =
+        hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
     struct hf_holder reader, *holder = &lock->holder;
 
     if (!person || !person->alive || (hfi_time)sqlite3_column_int64(row, 7) <= at->now)
@@ -178,7 +180,8 @@ static bool read_tally(const struct looking *at, struct hfi_list_lock *lock, int
 static int read_waiter(const struct looking *at, struct hfi_list_lock *lock)
 {
     sqlite3_stmt *row = at->stream[WAITERS].statement;
-    const struct hfi_sqlite_person *person = hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
+    const struct hfi_sqlite_person *person =
+        hfi_sqlite_crowd_find(&at->crowd, sqlite3_column_int64(row, 2));
     struct hf_holder *waiter;
 
     if (!person || !person->alive)

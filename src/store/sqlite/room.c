@@ -66,9 +66,8 @@ int hfi_sqlite_has_hold(struct hfi_sqlite *s, hfi_time now, const struct hfi_lea
     if (!s->client)
         return 0;
     statement = hfi_sqlite_query(s, HFI_SQL_HOLD_LOOK, "tiiii", lease->name,
-                                 (size_t)lease->name_len,
-                                 (int64_t)hfi_sqlite_class_of(lease->kind), s->client,
-                                 (int64_t)lease->owner, (int64_t)now);
+                                 (size_t)lease->name_len, (int64_t)hfi_sqlite_class_of(lease->kind),
+                                 s->client, (int64_t)lease->owner, (int64_t)now);
     row = hfi_sqlite_row(s, statement);
     if (row > 0)
         sqlite3_reset(statement);

@@ -163,20 +163,20 @@
     X(DONE_FORGET, "DELETE FROM done WHERE client = ?1")                                           \
     X(TICKET_BEFORE, HFI_SQLITE_TICKET "AND w.ticket < ?3 ORDER BY w.ticket DESC LIMIT 1")         \
     X(TICKET_AFTER, HFI_SQLITE_TICKET "AND w.ticket > ?3 ORDER BY w.ticket LIMIT 1")               \
-    X(TICKET_MINE, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                   \
-                   " AND place = ?4")                                                              \
+    X(TICKET_MINE,                                                                                 \
+      "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE " AND place = ?4")             \
     X(TICKET_ANY, "SELECT ticket, called_ns FROM waiter WHERE " HFI_SQLITE_MINE                    \
                   " ORDER BY called_ns > 0 DESC, ticket LIMIT 1")                                  \
-    X(TICKET_LAST, "SELECT ticket FROM waiter WHERE " HFI_SQLITE_MINE                              \
-                   " AND (?4 = 0 OR owner = ?4) LIMIT 1")                                          \
+    X(TICKET_LAST,                                                                                 \
+      "SELECT ticket FROM waiter WHERE " HFI_SQLITE_MINE " AND (?4 = 0 OR owner = ?4) LIMIT 1")    \
     X(TICKET_ADD, "INSERT OR IGNORE INTO waiter (client, name, kind, place, owner, family,"        \
                   " units, from_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                      \
     X(TICKET_AGAIN, "UPDATE waiter SET owner = ?5, called_ns = 0 WHERE " HFI_SQLITE_MINE           \
                     " AND place = ?4 AND (owner <> ?5 OR called_ns <> 0)")                         \
     X(TICKET_CALL, "UPDATE waiter SET called_ns = ?2 WHERE ticket = ?1")                           \
     X(TICKET_DROP, "DELETE FROM waiter WHERE ticket = ?1")                                         \
-    X(TICKET_ANNOUNCE, "UPDATE waiter SET threads = ?5 WHERE " HFI_SQLITE_MINE                     \
-                       " AND place = ?4 AND threads <> ?5")                                        \
+    X(TICKET_ANNOUNCE,                                                                             \
+      "UPDATE waiter SET threads = ?5 WHERE " HFI_SQLITE_MINE " AND place = ?4 AND threads <> ?5") \
     X(TICKETS_OF, "SELECT name, family, ticket FROM waiter WHERE client = ?1"                      \
                   " ORDER BY name LIMIT 1")                                                        \
     X(TICKETS_FORGET, "DELETE FROM waiter WHERE client = ?1")                                      \
