@@ -97,12 +97,19 @@ void latches()
     CHECK(mine.count_down() == 0);
     waiter.join();
     CHECK(mine.count_down() == 0 && theirs.count() == 0);
+}
+
+/* Who waits for one that is deleted is told. */
+void deserted()
+{
+    const client a(store_uri()), b(store_uri());
+    holdfast::latch mine(a, "deserted"), theirs(b, "deserted");
 
     CHECK(mine.set(1));
-    std::thread deserted([&] { THROWS(theirs.wait(), HF_ERR_NOT_FOUND); });
-    AWAIT(a.inspect("latch").waiter(0, 0)); /* a server knows who waits within a second */
+    std::thread waiter([&] { THROWS(theirs.wait(), HF_ERR_NOT_FOUND); });
+    AWAIT(a.inspect("deserted").waiter(0, 0)); /* a server knows who waits within a second */
     CHECK(mine.remove());
-    deserted.join();
+    waiter.join();
     CHECK(!mine.remove());
 }
 
@@ -135,10 +142,8 @@ void in_a_loop()
 }
 
 constexpr test TESTS[] = {
-    { "semaphores", semaphores },
-    { "permits", permits },
-    { "latches", latches },
-    { "in_a_loop", in_a_loop },
+    { "semaphores", semaphores }, { "permits", permits },     { "latches", latches },
+    { "deserted", deserted },     { "in_a_loop", in_a_loop },
 };
 
 } // namespace
