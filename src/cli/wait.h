@@ -14,6 +14,8 @@
 #include "cli/text.h"
 #include "holdfast/holdfast.h"
 
+#define CLI_WAIT_DRAW_MS 1000 /* the line on a terminal: first after so long, and then as often */
+
 struct cli_wait {
     /* The caller's, who fills it with hfi_cli_wait_open() and what follows. */
     struct cli_store *store;
@@ -58,6 +60,8 @@ int hfi_cli_wait_open(struct cli_wait *wait, struct cli_store *store);
 /* Waits. */
 enum cli_waited hfi_cli_wait(struct cli_wait *wait);
 
+/* look.c. The lines for people that are due now. */
+void hfi_cli_wait_show(struct cli_wait *wait, uint64_t now);
 /* After FAILED with HF_ERR_BUSY: finds out `who`. Blocks for a round trip. */
 void hfi_cli_wait_look(struct cli_wait *wait);
 /* After a look that failed: is it the store that is not there? Then says so; else returns 0. The exit code. */
