@@ -59,7 +59,8 @@ static bool was_busy(const struct sim_ask *ask)
 {
     const struct sim *sim = ask->process->sim;
     const struct sim_lock *lock = &sim->lock[ask->lock];
-    hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns);
+    hfi_time before = 3 * HFI_MSEC + 4 * (sim->plan.base_ns + sim->plan.jitter_ns) +
+                      (ask->before.kind == HFI_KIND_SPIN ? HFI_SPIN_MAX_NS : 0);
 
     if (ask->before.kind == HFI_KIND_FAIR || ask->before.kind == HFI_KIND_READ ||
         lock->theme == SIM_PERMITS || lock->theme == SIM_SEMAPHORE)

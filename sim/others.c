@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Others who have to do with the locks: clients of another make (as Redisson's lock, spin lock and write lock
- * do), whose commands reach the server at once; and people who list, inspect and break.
+ * Others who have to do with the locks: clients of another make (as Redisson's lock, spin lock, read and write
+ * lock and semaphore do), whose commands reach the server at once; and people who list, inspect and break.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,25 @@
 #include "store/redis/names.h"
 #include "workload.h"
 
-#define FOREIGN    "6b1d8f0e-aaaa-4bbb-8ccc-ffff00000000:77" /* no process of ours has such an id */
-#define FOREIGNERS 2
+/* No process of ours has such an id. */
+#define FOREIGN_CLIENT "6b1d8f0e-aaaa-4bbb-8ccc-ffff00000000"
+#define FOREIGN_THREAD 77
+#define FOREIGN        FOREIGN_CLIENT ":77"
+#define FOREIGNERS     2
 
 #define TAKE "redis.call('HINCRBY',KEYS[1],ARGV[1],1)redis.call('PEXPIRE',KEYS[1],ARGV[2])"
 #define TAKE_WRITE                                                                                 \
     "redis.call('HSET',KEYS[1],'mode','write',ARGV[1],'1')redis.call('PEXPIRE',KEYS[1],ARGV[2])"
 
-enum foreign_kind { FOREIGN_LOCK, FOREIGN_SPIN, FOREIGN_WRITE, FOREIGN_KINDS };
+#define TAKE_READ                                                                                  \
+    "redis.call('HSET',KEYS[1],'mode','read',ARGV[1],'1')redis.call('SET',KEYS[2],'1','PX',"       \
+    "ARGV[2])redis.call('PEXPIRE',KEYS[1],ARGV[2])"
+
+#define GIVE_READ                                                                                  \
+    "redis.call('HDEL',KEYS[1],ARGV[1])redis.call('DEL',KEYS[2])if(redis.call('HLEN',KEYS[1])=="   \
+    "1)then\tredis.call('DEL',KEYS[1])end"
+
+enum foreign_kind { FOREIGN_LOCK, FOREIGN_SPIN, FOREIGN_WRITE, FOREIGN_READ, FOREIGN_KINDS };
 
 struct foreigner {
     struct sim *sim;
@@ -64,18 +75,54 @@ static bool can_be_reached(const struct foreigner *who, const struct sim_lock *l
     return !sim_server_is_stopped(server) && !server->redis.failing && !server->redis.out_of_memory;
 }
 
+/* Where its hold for reading lives. */
+static void reader_key(const struct sim_lock *lock, char key[HFI_KEY_MAX + 1])
+{
+    key[hfi_reader_key(key, lock->name, lock->len, FOREIGN_CLIENT, FOREIGN_THREAD)] = '\0';
+}
+
+static void take_lock(struct foreigner *who, struct sim_lock *lock)
+{
+    struct sim_redis *redis = server_of(who, lock);
+    char reader[HFI_KEY_MAX + 1];
+
+    reader_key(lock, reader);
+    if (who->kind == FOREIGN_WRITE)
+        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s:write %u", TAKE_WRITE, lock->name, FOREIGN,
+                     lock->ttl_ms);
+    else if (who->kind == FOREIGN_READ)
+        sim_redis_do(redis, NULL, "EVAL %s 2 %s %s %s %u", TAKE_READ, lock->name, reader, FOREIGN,
+                     lock->ttl_ms);
+    else
+        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s %u", TAKE, lock->name, FOREIGN, lock->ttl_ms);
+}
+
+/* One permit of a semaphore; false: there is none. */
+static bool take_permit(struct foreigner *who, struct sim_lock *lock)
+{
+    struct sim_redis *redis = server_of(who, lock);
+    const struct sim_key *key = sim_redis_find(redis, redis->hand_db, lock->name, lock->len);
+
+    if (!key || key->type != SIM_REDIS_STRING || strtoll(key->value, NULL, 10) < 1)
+        return false;
+    sim_redis_do(redis, NULL, "DECRBY %s 1", lock->name);
+    lock->there--;
+    return true;
+}
+
 static void take(struct foreigner *who, struct sim_lock *lock)
 {
     struct sim_redis *redis = server_of(who, lock);
 
-    who->kind = (enum foreign_kind)sim_below(&who->random, FOREIGN_KINDS);
-    if (lock->theme != SIM_LOCKS || sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
+    who->kind = (enum foreign_kind)sim_below(&who->random,
+                                             who->sim->plan.kinds ? FOREIGN_KINDS : FOREIGN_READ);
+    if (lock->theme == SIM_SEMAPHORE
+            ? !take_permit(who, lock)
+            : lock->theme != SIM_LOCKS ||
+                  sim_redis_find(redis, redis->hand_db, lock->name, lock->len))
         return;
-    if (who->kind == FOREIGN_WRITE)
-        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s:write %u", TAKE_WRITE, lock->name, FOREIGN,
-                     lock->ttl_ms);
-    else
-        sim_redis_do(redis, NULL, "EVAL %s 1 %s %s %u", TAKE, lock->name, FOREIGN, lock->ttl_ms);
+    if (lock->theme == SIM_LOCKS)
+        take_lock(who, lock);
     sim_say(&who->sim->world, "another client takes %s", lock->name);
     who->lock = lock;
 }
@@ -93,20 +140,49 @@ static bool still_has(const struct foreigner *who)
 static void publish(struct foreigner *who)
 {
     char channel[HFI_CHANNEL_MAX + 1];
-    enum hfi_topic kind = who->kind == FOREIGN_WRITE ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
-    size_t len = hfi_channel_name(channel, who->lock->name, who->lock->len, kind);
+    bool read_write = who->kind == FOREIGN_WRITE || who->kind == FOREIGN_READ;
+    enum hfi_topic topic = read_write ? HFI_TOPIC_READ_WRITE : HFI_TOPIC_LOCK;
 
-    channel[len] = '\0';
+    if (who->lock->theme == SIM_SEMAPHORE)
+        topic = HFI_TOPIC_PERMITS;
+    channel[hfi_channel_name(channel, who->lock->name, who->lock->len, topic)] = '\0';
     sim_redis_do(server_of(who, who->lock), NULL, "PUBLISH %s %d", channel,
-                 kind == HFI_TOPIC_READ_WRITE);
+                 who->kind == FOREIGN_WRITE || topic == HFI_TOPIC_PERMITS);
+}
+
+/* A lock; of a reader only its own part. */
+static void give_lock(struct foreigner *who)
+{
+    struct sim_redis *redis = server_of(who, who->lock);
+    char reader[HFI_KEY_MAX + 1];
+
+    reader_key(who->lock, reader);
+    if (who->kind == FOREIGN_READ)
+        sim_redis_do(redis, NULL, "EVAL %s 2 %s %s %s", GIVE_READ, who->lock->name, reader,
+                     FOREIGN);
+    else
+        sim_redis_do(redis, NULL, "DEL %s", who->lock->name);
+}
+
+static void give_permit(struct foreigner *who)
+{
+    sim_redis_do(server_of(who, who->lock), NULL, "INCRBY %s 1", who->lock->name);
+    who->lock->there++;
 }
 
 static void give_back(struct foreigner *who)
 {
     struct sim_server *server = sim_service_server(who->sim, who->lock->service);
+    bool lock = who->lock->theme == SIM_LOCKS;
 
-    if (still_has(who) && sim_below(&who->random, 16)) { /* now and then it dies instead */
-        sim_redis_do(&server->redis, NULL, "DEL %s", who->lock->name);
+    if ((!lock || still_has(who)) && sim_below(&who->random, 16)) { /* or it dies instead */
+        if (lock)
+            give_lock(who);
+        else
+            give_permit(who);
+        if (lock && still_has(who))
+            sim_violated(&who->sim->world, "foreign", "another client cannot give %s back",
+                         who->lock->name);
         if (who->kind != FOREIGN_SPIN)
             publish(who);
         sim_server_flush(server);
@@ -120,10 +196,12 @@ static void foreigner_runs(void *arg)
     struct sim *sim = who->sim;
     struct sim_lock *lock = &sim->lock[sim_below(&who->random, sim->plan.locks)];
 
+    sim->arranging = true;
     if (who->lock && can_be_reached(who, who->lock))
         give_back(who);
     else if (!who->lock && !sim->threads->draining && can_be_reached(who, lock))
         take(who, lock);
+    sim->arranging = false;
     who->done = sim->threads->draining && !who->lock;
     if (!who->done)
         sim_after(&sim->world, &who->timer,
