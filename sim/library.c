@@ -398,6 +398,7 @@ static void try(struct library_store *store, hfi_time now, struct hfi_lease *lea
         .peer = peer, .kind = lease->kind, .place = place_in(lease), .units = units_of(lease)
     };
     int64_t left = left_of(lock, row, now);
+    bool writes = lease->kind == HFI_KIND_READ && find_hold(row, peer, lease->owner, false);
     hfi_time until = HF_TIME_NEVER;
 
     if (lease->kind == HFI_KIND_LATCH) {
@@ -405,11 +406,9 @@ static void try(struct library_store *store, hfi_time now, struct hfi_lease *lea
     } else if (has_it(row, peer, lease)) {
         lease->verdict = HFI_ALREADY;
         lease->tokens = 1;
-    } else if (lease->kind == HFI_KIND_READ && find_hold(row, peer, lease->owner, false)) {
-        grant(store, now, lock, lease); /* it writes */
-    } else if (left < mine.units) {
+    } else if (!writes && left < mine.units) {
         busy(store, now, row, first_end(row), lease);
-    } else if (is_its_turn(row, now, &mine, left, &until)) {
+    } else if (writes || is_its_turn(row, now, &mine, left, &until)) {
         grant(store, now, lock, lease);
     } else {
         call_heads(lock, row, now);
