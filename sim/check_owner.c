@@ -130,7 +130,7 @@ static void submit_borrowed(struct sim_process *process, const struct hfi_hold *
                      "p%u writes as owner %llu, and reads as owner %llu", process->index,
                      (unsigned long long)hold->lender->lease.owner,
                      (unsigned long long)hold->lease.owner);
-    if (owner->released && owner->answered)
+    if (owner->granted || (owner->released && owner->answered)) /* the one before */
         memset(owner, 0, sizeof *owner);
 }
 

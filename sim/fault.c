@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "store/redis/names.h"
 
 #define LOOKS          256 /* for what a fault seeks; then it comes all the same */
 #define LOOKS_EACH_TTL 64
@@ -313,6 +314,19 @@ static void heal_processes(struct sim *sim)
     sim->plan.slow_sends = false;
 }
 
+/* What tells that a waiter was one of ours may be lost, and its place not: it is then kept for five minutes. */
+static void clean_queue(struct sim_server *server, const struct sim_lock *lock)
+{
+    static const char *const PREFIXES[] = { "redisson_lock_queue", "redisson_lock_timeout",
+                                            HFI_FAIR_PREFIX };
+    char key[HFI_KEY_MAX + 1];
+
+    for (size_t i = 0; i < sizeof PREFIXES / sizeof PREFIXES[0]; i++) {
+        key[hfi_prefix_name(key, PREFIXES[i], lock->name, lock->len)] = '\0';
+        sim_redis_do(&server->redis, NULL, "DEL %s", key);
+    }
+}
+
 void sim_faults_heal(struct sim *sim)
 {
     sim_say(&sim->world, "all faults end");
@@ -338,6 +352,8 @@ void sim_faults_heal(struct sim *sim)
             (lock->theme == SIM_LOCKS || key->value[0] == 's'))
             sim_redis_do(&server->redis, NULL, "DEL %s",
                          lock->name); /* a loss has brought it back */
+        if (server->lost_data)
+            clean_queue(server, lock);
         if (counts && (lock->uncounted || !key))
             sim_redis_do(&server->redis, NULL, "SET %s %lld", lock->name, (long long)lock->total);
     }
