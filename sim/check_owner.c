@@ -196,6 +196,9 @@ static void note_pending(struct sim_process *process, hfi_time now,
 void sim_check_submitted(struct sim_process *process, hfi_time now, struct hfi_request *request)
 {
     sim_mix(world_of(process), request->op ^ now);
+    if (request->op == HFI_OP_LEAVE)
+        sim_say(world_of(process), "p%u gives up the place of owner %llu", process->index,
+                (unsigned long long)hfi_request_watch(request)->owner);
     if (request->op == HFI_OP_TRY)
         submit_try(process, (const struct hfi_hold *)request);
     else if (request->op == HFI_OP_RELEASE)
