@@ -93,13 +93,6 @@ void hfi_gate_settle(struct hfi_engine *engine, struct hfi_gate *gate)
  * Waiters
  */
 
-/* Is the gate's place in the queue of a fair lock this owner id's? */
-static bool is_place_of(const struct hfi_gate *gate, const struct hfi_hold *hold)
-{
-    return gate->kind == HFI_KIND_FAIR && !hold->doubtful &&
-           gate->wait->ticket_owner == hold->lease.owner;
-}
-
 void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int result)
 {
     struct hfi_gate *gate = waiter->gate;
@@ -118,8 +111,6 @@ void hfi_gate_finish(struct hfi_engine *engine, struct hfi_waiter *waiter, int r
     if (gate->called == waiter)
         gate->called = NULL;
     waiter->hold = NULL;
-    if (spare && gate->wait && gate->wait->ticket && is_place_of(gate, spare))
-        gate->reuse = spare->lease.owner; /* another call of this owner goes on in that place */
     waiter->result = result;
     waiter->done = true;
     DL_APPEND(engine->done, waiter);

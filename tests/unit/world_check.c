@@ -85,9 +85,7 @@ static void check_try(struct world *world, struct process *process, const struct
     MUST(world, !call->done && hold->gate->queue == hold->waiter);
     MUST(world,
          hold->lease.kind == call->waiter.kind && hold->lease.permits == call->waiter.permits);
-    MUST(world,
-         record->caller == 0 || record->caller == call->number || hold->lender ||
-             hold->lease.kind == HFI_KIND_FAIR); /* another call of the owner has its place */
+    MUST(world, record->caller == 0 || record->caller == call->number || hold->lender);
     record->caller = call->number;
 }
 
