@@ -57,7 +57,7 @@ static int read_members(const struct hf_member *members, size_t count, struct wa
         len = member->name ? strnlen(member->name, HF_NAME_MAX + 1) : 0;
         if (!member->client)
             return hfi_fail(HF_ERR_INVALID, "each member of a multi hold needs a client");
-        if (hfi_name_check(member->name, len) != HF_OK)
+        if (!member->name || hfi_name_check(member->name, len) != HF_OK)
             return hfi_fail(HF_ERR_NAME,
                             "a lock's name is 1 to %d bytes of UTF-8 without control characters",
                             HF_NAME_MAX);
