@@ -352,6 +352,12 @@ static void free_start(struct start *start)
     free(start);
 }
 
+/* NULL: out of memory, or there is nothing. */
+static char *copy_of(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
 static struct start *copy_start(const struct wanted *wanted, size_t count,
                                 const struct hf_acquire_options *options, void *cookie)
 {
@@ -363,11 +369,11 @@ static struct start *copy_start(const struct wanted *wanted, size_t count,
     start->count = count;
     start->options = *options;
     start->cookie = cookie;
-    start->options.label = options->label ? strdup(options->label) : NULL;
+    start->options.label = copy_of(options->label);
     ok = !options->label || start->options.label;
     for (size_t i = 0; i < count; i++) {
         start->wanted[i] = wanted[i];
-        start->wanted[i].member.name = strdup(wanted[i].member.name);
+        start->wanted[i].member.name = copy_of(wanted[i].member.name);
         ok = ok && start->wanted[i].member.name;
     }
     start->multi = make(count);
