@@ -362,9 +362,9 @@ static struct start *copy_start(const struct wanted *wanted, size_t count,
                                 const struct hf_acquire_options *options, void *cookie)
 {
     struct start *start = calloc(1, sizeof *start + count * sizeof start->wanted[0]);
-    bool ok = start != NULL;
+    bool ok = true;
 
-    if (!ok)
+    if (!start)
         return NULL;
     start->count = count;
     start->options = *options;
