@@ -10,11 +10,6 @@
 
 enum { OWNER_THREAD = 1, OWNER_NAMED, OWNER_FRESH };
 
-static int no_memory(void)
-{
-    return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
-}
-
 static void feed_waiter(hf_client *client, hfi_time now, enum hfi_input_kind kind,
                         struct hfi_waiter *waiter, int error)
 {
@@ -274,7 +269,7 @@ static int start(hf_client *client, struct hfi_async *async)
         return error;
     async->hold = hfi_hold_alloc(client);
     if (!async->hold)
-        return no_memory();
+        return hfi_no_memory();
     async->hold->handle.cookie = async->cookie;
     async->waiter.handle = &async->hold->handle;
     async->waiter.direct = true;
@@ -294,7 +289,7 @@ int hfi_start(hf_client *client, const struct hfi_waiter *waiter, const struct h
 
     if (!async) {
         free(waiter->label);
-        return no_memory();
+        return hfi_no_memory();
     }
     async->waiter = *waiter;
     async->whole = whole;

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "api/options.h"
-#include "base/name.h"
 #include "runtime/clock.h"
 
 /* What is wanted, in the order in which it is taken. */
@@ -47,6 +46,7 @@ static int read_members(const struct hf_member *members, size_t count, struct wa
     for (size_t i = 0; i < count; i++) {
         struct hf_member *member = &wanted[i].member;
         size_t size, len;
+        int error;
 
         memcpy(&size, at, sizeof size);
         if (size < sizeof size || size > 4096)
@@ -54,13 +54,11 @@ static int read_members(const struct hf_member *members, size_t count, struct wa
                                             "the struct");
         memcpy(member, at, size < sizeof *member ? size : sizeof *member);
         at += size;
-        len = member->name ? strnlen(member->name, HF_NAME_MAX + 1) : 0;
         if (!member->client)
             return hfi_fail(HF_ERR_INVALID, "each member of a multi hold needs a client");
-        if (!member->name || hfi_name_check(member->name, len) != HF_OK)
-            return hfi_fail(HF_ERR_NAME,
-                            "a lock's name is 1 to %d bytes of UTF-8 without control characters",
-                            HF_NAME_MAX);
+        error = hfi_check_name(member->name, "a lock's name", &len);
+        if (error)
+            return error;
         wanted[i].place = i;
     }
     qsort(wanted, count, sizeof *wanted, compare);
@@ -76,11 +74,6 @@ static int check_count(const struct hf_member *members, size_t count)
     if (members && count >= 1 && count <= HF_MEMBERS_MAX)
         return HF_OK;
     return hfi_fail(HF_ERR_INVALID, "a multi hold has 1 to %d members", HF_MEMBERS_MAX);
-}
-
-static int no_memory(void)
-{
-    return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
 }
 
 static struct hfi_multi *make(size_t count)
@@ -313,7 +306,7 @@ int hf_multi_acquire(const struct hf_member *members, size_t count,
         return error;
     multi = make(count);
     if (!multi)
-        return no_memory();
+        return hfi_no_memory();
     pthread_cleanup_push(cancelled, multi);
     error = take(wanted, &options, multi);
     pthread_cleanup_pop(0);
@@ -324,7 +317,7 @@ int hf_multi_acquire(const struct hf_member *members, size_t count,
     }
     discard_parts(multi);
     free(multi);
-    return error ? error : no_memory();
+    return error ? error : hfi_no_memory();
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -480,7 +473,7 @@ int hf_multi_acquire_start(const struct hf_member *members, size_t count,
         return error;
     start = copy_start(wanted, count, &options, cookie);
     if (!start)
-        return no_memory();
+        return hfi_no_memory();
     start->until = until_of(&options);
     error = begin_next(start);
     if (error)

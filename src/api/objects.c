@@ -3,12 +3,7 @@
  * Semaphores, permits, latches, buckets, maps, stamps: each call is one request, which is repeated under the
  * same serial number while it is not known whether it was executed, and while the store cannot be reached.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/object.h"
-#include "base/name.h"
-#include "runtime/clock.h"
 
 /* How often a request is made whose outcome stays unknown. */
 #define TRIES 3
@@ -21,27 +16,15 @@
 
 static int set_name(struct hfi_object *object, const char *name)
 {
-    size_t len = name ? strnlen(name, HF_NAME_MAX + 1) : 0;
+    size_t len = 0;
+    int error = hfi_check_name(name, "a name", &len);
 
-    if (hfi_name_check(name, len) != HF_OK)
-        return hfi_fail(HF_ERR_NAME, "a name is 1 to %d bytes of UTF-8 without control characters",
-                        HF_NAME_MAX);
     object->name = name;
     object->name_len = (uint16_t)len;
-    return HF_OK;
+    return error;
 }
 
 /* With the lock. */
-static int submit(hf_client *client, struct hfi_object *object)
-{
-    struct hfi_call call;
-
-    hfi_call_init(&call, HFI_CALL_REQUEST);
-    hfi_submit(client, hfi_now(), &object->request, HFI_OP_OBJECT, &call);
-    hfi_call_wait(client, &call);
-    return object->request.error;
-}
-
 static int perform(hf_client *client, struct hfi_object *object)
 {
     int error = hfi_threads_start(client);
@@ -51,7 +34,7 @@ static int perform(hf_client *client, struct hfi_object *object)
         return error;
     object->serial = ++client->engine.last_owner;
     for (int tries = 0; tries < TRIES; tries++) {
-        error = submit(client, object);
+        error = hfi_ask(client, &object->request, HFI_OP_OBJECT);
         if (error == HF_ERR_UNSURE)
             unsure = true;
         else if (error != HF_ERR_UNREACHABLE || !unsure)

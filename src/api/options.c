@@ -13,6 +13,22 @@
 #define PASS_DEFAULT_COUNT 1000
 #define PASS_MAX_COUNT     1000000
 
+int hfi_check_name(const char *name, const char *what, size_t *ret_len)
+{
+    size_t len = name ? strnlen(name, HF_NAME_MAX + 1) : 0;
+
+    if (hfi_name_check(name, len) != HF_OK)
+        return hfi_fail(HF_ERR_NAME, "%s is 1 to %d bytes of UTF-8 without control characters",
+                        what, HF_NAME_MAX);
+    *ret_len = len;
+    return HF_OK;
+}
+
+int hfi_no_memory(void)
+{
+    return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
+}
+
 int hfi_options_copy(void *to, size_t to_size, const void *from, const char *what)
 {
     size_t size;
@@ -83,15 +99,8 @@ int hfi_client_options(const struct hf_client_options *given, struct hfi_client_
 
 static int set_name(const char *name, struct hfi_waiter *waiter)
 {
-    size_t len = name ? strnlen(name, HF_NAME_MAX + 1) : 0;
-
-    if (hfi_name_check(name, len) != HF_OK)
-        return hfi_fail(HF_ERR_NAME,
-                        "a lock's name is 1 to %d bytes of UTF-8 without control characters",
-                        HF_NAME_MAX);
     waiter->name = name;
-    waiter->name_len = len;
-    return HF_OK;
+    return hfi_check_name(name, "a lock's name", &waiter->name_len);
 }
 
 static bool is_ttl(int64_t ms)
@@ -144,7 +153,7 @@ static int set_label(const struct hf_acquire_options *options, struct hfi_waiter
                         "a label is up to %d bytes of UTF-8 without control characters",
                         HF_LABEL_MAX);
     waiter->label = strdup(options->label);
-    return waiter->label ? HF_OK : hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
+    return waiter->label ? HF_OK : hfi_no_memory();
 }
 
 static int set_kind(const struct hf_acquire_options *options, struct hfi_waiter *waiter)

@@ -6,6 +6,11 @@
 #include "holdfast/objects.h"
 #include "runtime/client.h"
 
+/* HF_OK, with the name's length; or NAME. `what` begins the message. */
+int hfi_check_name(const char *name, const char *what, size_t *ret_len);
+/* Says so, and returns it. */
+int hfi_no_memory(void);
+
 /* Copies what an older or newer program has filled; what it does not know is 0. HF_OK or INVALID. */
 int hfi_options_copy(void *to, size_t to_size, const void *from, const char *what);
 
@@ -19,6 +24,9 @@ int hfi_acquire_options(const char *name, const struct hf_acquire_options *optio
 /* Name and wait of what yields no hold. HF_OK, or INVALID, NAME. */
 int hfi_wait_options(const char *name, const struct hf_wait_options *options,
                      struct hfi_waiter *waiter);
+
+/* people.c: has a request done that is not the engine's, and returns its error. With the lock. */
+int hfi_ask(hf_client *client, struct hfi_request *request, enum hfi_op op);
 
 /* acquire.c: the kinds of waits, from beginning to end. The label is taken over, whatever is returned. */
 

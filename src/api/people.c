@@ -2,25 +2,27 @@
 /* Looking, checking and breaking: requests that have nothing to do with the engine. */
 #include <string.h>
 
+#include "api/options.h"
 #include "base/list.h"
-#include "base/name.h"
-#include "runtime/client.h"
 #include "runtime/clock.h"
+
+int hfi_ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
+{
+    struct hfi_call call;
+
+    hfi_call_init(&call, HFI_CALL_REQUEST);
+    hfi_submit(client, hfi_now(), request, op, &call);
+    hfi_call_wait(client, &call);
+    return request->error;
+}
 
 /* Has a request done. With the lock taken by hfi_enter(), which is given back. */
 static int ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
 {
-    struct hfi_call call;
     int error = hfi_threads_start(client);
 
-    if (error) {
-        hfi_leave(client);
-        return error;
-    }
-    hfi_call_init(&call, HFI_CALL_REQUEST);
-    hfi_submit(client, hfi_now(), request, op, &call);
-    hfi_call_wait(client, &call);
-    error = hfi_fail_store(client, request->error);
+    if (!error)
+        error = hfi_fail_store(client, hfi_ask(client, request, op));
     hfi_leave(client);
     return error;
 }
@@ -46,7 +48,7 @@ static int look(hf_client *client, const char *text, enum hfi_op op, hf_list **r
     query.list = hfi_list_new();
     if (!query.list) {
         hfi_leave(client);
-        return hfi_fail(HF_ERR_NO_MEMORY, "%s", hf_strerror(HF_ERR_NO_MEMORY));
+        return hfi_no_memory();
     }
     error = ask(client, &query.request, op);
     if (error)
@@ -58,13 +60,9 @@ static int look(hf_client *client, const char *text, enum hfi_op op, hf_list **r
 
 static int check_name(const char *name)
 {
-    size_t len = name ? strnlen(name, HF_NAME_MAX + 1) : 0;
+    size_t len;
 
-    if (hfi_name_check(name, len) == HF_OK)
-        return HF_OK;
-    return hfi_fail(HF_ERR_NAME,
-                    "a lock's name is 1 to %d bytes of UTF-8 without control characters",
-                    HF_NAME_MAX);
+    return hfi_check_name(name, "a lock's name", &len);
 }
 
 int hf_list_locks(hf_client *client, const char *pattern, hf_list **ret_list)
