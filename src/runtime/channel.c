@@ -212,6 +212,8 @@ static bool service(hf_client *client, int number, hfi_time now)
     const struct hfi_socket *socket;
     int error;
 
+    if (channel->writing && !channel->socket)
+        return false; /* the store's bytes are still being read; that writer comes here again */
     switch (wire_of(client)->want(client->store, (unsigned)number, now)) {
     case HFI_LINK_DROP:
         lose(client, number, now, "the connection was given up");

@@ -243,7 +243,6 @@ static bool greets_again(struct hfi_redis *redis, unsigned number)
 
     if (number != HFI_REDIS_COMMANDS)
         return false;
-    compact(link);
     resp.at = link->out + link->out_end;
     resp.end = link->out + HFI_REDIS_OUT_SIZE;
     resp.full = false;
