@@ -494,6 +494,64 @@ static void chaos(void **state)
         hf_close(client[i]);
 }
 
+struct sender {
+    hf_client *client;
+    atomic_bool *stop;
+    char name[16];
+    int taken, wrong;
+};
+
+static void *keep_sending(void *arg)
+{
+    struct sender *s = arg;
+
+    while (!atomic_load(s->stop)) {
+        hf_hold *hold = NULL;
+        int error = hf_acquire(s->client, s->name, HF_ACQUIRE(.ttl_ms = 20000), &hold);
+
+        s->wrong += error != HF_OK;
+        if (error)
+            continue;
+        s->taken++;
+        error = hf_release(hold);
+        s->wrong += error != HF_OK && error != HF_ERR_UNSURE;
+    }
+    return NULL;
+}
+
+/* The connection ends, and others make the next, while a thread is still sending (the thread sanitizer looks
+ * at whose bytes those are). */
+static void cut_while_sending(void **state)
+{
+    enum { N = 8 };
+    hf_client *client = client_behind(TRACED());
+    struct sender sender[N];
+    pthread_t thread[N];
+    atomic_bool stop = false;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        sender[i] = (struct sender){ .client = client, .stop = &stop };
+        snprintf(sender[i].name, sizeof sender[i].name, "lock-%d", i);
+        assert_int_equal(pthread_create(&thread[i], NULL, keep_sending, &sender[i]), 0);
+    }
+    for (int i = 0; i < 200; i++) {
+        int made = atomic_load(&proxy.accepted);
+
+        proxy_cut_all(&proxy);
+        AWAIT(atomic_load(&proxy.accepted) > made);
+        nap_us(500 * (i % 8));
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < N; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(sender[i].wrong, 0);
+        assert_true(sender[i].taken > 0);
+        no_orphan(sender[i].name);
+    }
+    hf_close(client);
+}
+
 static const struct CMUnitTest TESTS[] = {
     NET(cut_at_every_byte),       NET(cut_in_the_greeting),
     NET(an_answer_that_is_late),  NET(going_on_after_a_late_answer),
@@ -503,6 +561,7 @@ static const struct CMUnitTest TESTS[] = {
     NET(refused_for_a_while),     NET(lost_wake_ups),
     NET(no_wake_ups_at_all),      NET(broken_unheard),
     NET(announced_unheard),       NET(chaos),
+    NET(cut_while_sending),
 };
 
 TESTS_MAIN("network", TESTS)
