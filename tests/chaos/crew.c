@@ -164,8 +164,8 @@ void crew_continue(struct crew *crew, int slot)
 
 void crew_dismiss(struct crew *crew, int slot)
 {
-    if (!crew->member[slot].pid)
-        return;
+    if (!crew->member[slot].pid || atomic_load(&crew->shared->process[slot]) == 0)
+        return; /* it does not listen to the signal yet */
     crew->member[slot].leaving = true;
     kill(crew->member[slot].pid, SIGTERM);
 }
