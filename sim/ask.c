@@ -351,26 +351,23 @@ bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle)
 
 static void submit_object(struct sim_ask *ask, hfi_time now)
 {
-    ask->tries++;
     ask->done = false;
     ask->waited = true;
     sim_submit(ask->process, now, &ask->object.request, HFI_OP_OBJECT, ask);
 }
 
-/* As src/api/objects.c: what is not known to be done is asked for again, under the same serial number. */
 static bool object_goes_on(struct sim_ask *ask, hfi_time now)
 {
     int error = ask->object.request.error;
 
     free(ask->object.data);
     ask->object.data = NULL;
-    ask->unsure |= error == HF_ERR_UNSURE;
-    if (ask->process->life == SIM_LIFE_RUNNING && ask->tries < 3 &&
-        (error == HF_ERR_UNSURE || (error == HF_ERR_UNREACHABLE && ask->unsure))) {
+    ask->tries.last = ask->process->life != SIM_LIFE_RUNNING;
+    if (hfi_tries_again(&ask->tries, error)) {
         submit_object(ask, now);
         return true;
     }
-    come_back(ask, ask->unsure && error == HF_ERR_UNREACHABLE ? HF_ERR_UNSURE : error);
+    come_back(ask, hfi_tries_result(&ask->tries, error));
     return false;
 }
 
@@ -389,8 +386,7 @@ bool sim_object(struct sim_ask *ask, hfi_time now, const struct sim_lock *lock, 
     ask->object.number = number;
     ask->object.serial = ++ask->process->engine.last_owner;
     ask->lock = lock->index;
-    ask->tries = 0;
-    ask->unsure = false;
+    ask->tries = (struct hfi_tries){ 0 };
     submit_object(ask, now);
     return false;
 }

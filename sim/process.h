@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "core/engine.h"
+#include "core/tries.h"
 #include "link.h"
 #include "memory.h"
 #include "store/store.h"
@@ -82,8 +83,7 @@ struct sim_ask {
     struct hfi_renewal_item item;
     struct hfi_query *query;
     struct hfi_object object; /* OBJECT */
-    int tries;                /* of it */
-    bool unsure;              /* one of them */
+    struct hfi_tries tries;   /* of it */
     hfi_time until_local;     /* ACQUIRE: the end of its wait */
     hfi_time begun, begun_local, stopped_before;
     unsigned lock;

@@ -75,7 +75,7 @@ HF_API const char *hf_version(void);
     X(HF_ERR_SYSTEM, -7, RETRY, "the system refused a descriptor, a thread or a file operation")   \
     X(HF_ERR_LOST, -8, LOST, "the hold was lost")                                                  \
     X(HF_ERR_CHANGED, -9, LOST, "the holder has changed in between: nothing was removed")          \
-    X(HF_ERR_CANCELLED, -10, CANCEL, "the acquire was cancelled")                                  \
+    X(HF_ERR_CANCELLED, -10, CANCEL, "it was cancelled")                                           \
     X(HF_ERR_CLOSED, -11, CANCEL, "the client is closed")                                          \
     X(HF_ERR_FORKED, -12, USAGE, "this client belongs to the parent process")                      \
     X(HF_ERR_INVALID, -13, USAGE, "an argument is not valid")                                      \
@@ -423,8 +423,18 @@ enum hf_event_type {
     HF_EVENT_AT_RISK = 3,  /* hold: a renewal failed or is late */
     HF_EVENT_LOST = 4,     /* hold: lost; told once; release it all the same */
     HF_EVENT_RELEASED = 5, /* error: what hf_release() would have returned; hold: NULL */
-    HF_EVENT_DONE = 6 /* a wait that yields no hold (holdfast/objects.h) is over: it succeeded */
+    HF_EVENT_DONE =
+        6 /* a wait or a call that yields no hold (holdfast/objects.h) is over: it succeeded */
 };
+
+/* Bytes of any kind, as buckets and maps have them. */
+struct hf_value {
+    const void *bytes; /* NULL: there is none */
+    size_t len;
+};
+
+/* What a function or an event has put into an hf_value of yours. NULL, and NULL bytes, are allowed. */
+HF_API void hf_value_free(struct hf_value *value);
 
 struct hf_event {
     size_t size; /* set by the caller: sizeof this struct */
@@ -433,6 +443,10 @@ struct hf_event {
     hf_hold *hold;
     void *cookie; /* as given to hf_acquire_start(), or to hf_release_start() for RELEASED; NULL for
                      holds of blocking calls */
+    /* DONE of a call of holdfast/objects.h: what its blocking form returns by pointers, in their order. Else 0 */
+    int64_t number[2];
+    struct hf_value
+        value; /* yours, for hf_value_free(). If `size` leaves no room for it, it is freed */
 };
 
 /*
@@ -450,9 +464,12 @@ HF_API int hf_acquire_start(hf_client *client, const char *name,
  */
 HF_API int hf_multi_acquire_start(const struct hf_member *members, size_t count,
                                   const struct hf_acquire_options *options, void *cookie);
-/* Ends the acquires in progress with this cookie: each still yields exactly one event, FAILED with
- * HF_ERR_CANCELLED, or ACQUIRED when it was granted first. HF_OK, or NOT_FOUND when there is none. Also
- * FORKED, CLOSED. */
+/*
+ * Ends the acquires, waits and calls in progress with this cookie. Each still yields exactly one event: FAILED with
+ * HF_ERR_CANCELLED; or ACQUIRED or DONE, when it was granted first. A call of holdfast/objects.h takes no time to
+ * be granted: if it was sent, it cannot be called back, and its event is that of its outcome, which may be UNSURE
+ * since no further try is made; if not, it was not done. HF_OK, or NOT_FOUND when there is none. Also FORKED, CLOSED.
+ */
 HF_API int hf_cancel(hf_client *client, void *cookie);
 /* Starts hf_release(): the handle is gone, an event RELEASED with the cookie follows (of a multi hold: from
  * the client of the member that was released last). NULL is refused

@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "runtime/clock.h"
+#include "runtime/step.h"
 
 enum { OWNER_THREAD = 1, OWNER_NAMED, OWNER_FRESH };
 
@@ -359,8 +360,10 @@ int hf_cancel(hf_client *client, void *cookie)
     if (error)
         return error;
     any = cancel_whole(client, cookie);
+    if (hfi_steps_cancel(client, cookie))
+        any = true;
     for (; (async = find_async(client, cookie)); any = true) /* the list changes meanwhile */
         feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
     hfi_leave(client);
-    return any ? HF_OK : hfi_fail(HF_ERR_NOT_FOUND, "no acquire with this cookie is in progress");
+    return any ? HF_OK : hfi_fail(HF_ERR_NOT_FOUND, "nothing with this cookie is in progress");
 }

@@ -1,67 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Semaphores, permits, latches, buckets, maps, stamps: each call is one request, which is repeated under the
- * same serial number while it is not known whether it was executed, and while the store cannot be reached.
+ * Semaphores, permits, latches, stamps. Each call but those that wait is one step (api/object.h): a function that
+ * describes it, and the public ones that have it done or start it.
  */
 #include "api/object.h"
 
-/* How often a request is made whose outcome stays unknown. */
-#define TRIES 3
 /* The ttl of a semaphore's try: as long as the store remembers it, it can be undone. */
 #define SEMAPHORE_TTL_MS HFI_SERIAL_MS
 
-/* ------------------------------------------------------------------------------------------------
- * One request
- */
-
-static int set_name(struct hfi_object *object, const char *name)
-{
-    size_t len = 0;
-    int error = hfi_check_name(name, "a name", &len);
-
-    object->name = name;
-    object->name_len = (uint16_t)len;
-    return error;
-}
-
-/* With the lock. */
-static int perform(hf_client *client, struct hfi_object *object)
-{
-    int error = hfi_threads_start(client);
-    bool unsure = false;
-
-    if (error)
-        return error;
-    object->serial = ++client->engine.last_owner;
-    for (int tries = 0; tries < TRIES; tries++) {
-        error = hfi_ask(client, &object->request, HFI_OP_OBJECT);
-        if (error == HF_ERR_UNSURE)
-            unsure = true;
-        else if (error != HF_ERR_UNREACHABLE || !unsure)
-            break;
-    }
-    return hfi_fail_store(client, unsure && error == HF_ERR_UNREACHABLE ? HF_ERR_UNSURE : error);
-}
-
-int hfi_object_run(hf_client *client, const char *name, struct hfi_object *object, const char *what)
-{
-    int error;
-
-    if (!client)
-        return hfi_fail(HF_ERR_INVALID, "this call needs a client");
-    error = set_name(object, name);
-    if (error)
-        return error;
-    if (!(client->store->verbs & HFI_VERB_BIT(object->verb)))
-        return hfi_fail(HF_ERR_UNSUPPORTED, "%s has no %s",
-                        client->store->class_->uri(client->store), what);
-    error = hfi_enter(client);
-    if (error)
-        return error;
-    error = perform(client, object);
-    hfi_leave(client);
-    return error;
-}
+#define NO_ANSWER ((struct hfi_answer){ 0 })
 
 static int check_number(int64_t number, int64_t least, const char *what)
 {
@@ -79,21 +26,24 @@ static int check_time(int64_t ms, int64_t least, const char *what)
                     (long long)HF_WAIT_MAX_MS);
 }
 
-/* A verb with one number that may be of use to the caller afterwards. */
-static int run_number(hf_client *client, const char *name, enum hfi_verb verb, int64_t number,
-                      int64_t *ret_number, const char *what)
+static int check_change(int64_t change)
 {
-    struct hfi_object object = { .verb = (uint8_t)verb, .number = number };
-    int error = hfi_object_run(client, name, &object, what);
-
-    if (!error && ret_number)
-        *ret_number = object.number;
-    return error;
+    if (change >= -HF_COUNT_MAX && change <= HF_COUNT_MAX)
+        return HF_OK;
+    return hfi_fail(HF_ERR_INVALID, "a change is at most %lld", (long long)HF_COUNT_MAX);
 }
 
-static int needs_place(const void *place)
+/* A verb with a number to go with it; `error`: of the number. */
+static struct hfi_step with_number(enum hfi_verb verb, int64_t number, int error)
 {
-    return place ? HF_OK : hfi_fail(HF_ERR_INVALID, "this call needs somewhere to put the answer");
+    return (
+        struct hfi_step){ .object.verb = (uint8_t)verb, .object.number = number, .result = error };
+}
+
+/* A verb that is asked for nothing but so many numbers. */
+static struct hfi_step plain(enum hfi_verb verb, unsigned numbers)
+{
+    return (struct hfi_step){ .object.verb = (uint8_t)verb, .numbers = (uint8_t)numbers };
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -136,142 +86,225 @@ int hf_semaphore_acquire_start(hf_client *client, const char *name, int64_t perm
     return error ? error : hfi_start(client, &waiter, NULL, cookie);
 }
 
-static const char SEMAPHORES[] = "semaphores";
+static struct hfi_step semaphore_release(int64_t permits)
+{
+    return with_number(HFI_SEMAPHORE_RELEASE, permits,
+                       check_number(permits, 1, "the number of permits"));
+}
 
 int hf_semaphore_release(hf_client *client, const char *name, int64_t permits)
 {
-    int error = check_number(permits, 1, "the number of permits");
+    return hfi_object_run(client, name, semaphore_release(permits), NO_ANSWER);
+}
 
-    return error ? error
-                 : run_number(client, name, HFI_SEMAPHORE_RELEASE, permits, NULL, SEMAPHORES);
+int hf_semaphore_release_start(hf_client *client, const char *name, int64_t permits, void *cookie)
+{
+    return hfi_object_start(client, name, semaphore_release(permits), cookie);
+}
+
+static struct hfi_step semaphore_release_if_exists(int64_t permits)
+{
+    return with_number(HFI_SEMAPHORE_RETURN, permits,
+                       check_number(permits, 1, "the number of permits"));
 }
 
 int hf_semaphore_release_if_exists(hf_client *client, const char *name, int64_t permits)
 {
-    int error = check_number(permits, 1, "the number of permits");
+    return hfi_object_run(client, name, semaphore_release_if_exists(permits), NO_ANSWER);
+}
 
-    return error ? error
-                 : run_number(client, name, HFI_SEMAPHORE_RETURN, permits, NULL, SEMAPHORES);
+int hf_semaphore_release_if_exists_start(hf_client *client, const char *name, int64_t permits,
+                                         void *cookie)
+{
+    return hfi_object_start(client, name, semaphore_release_if_exists(permits), cookie);
+}
+
+static struct hfi_step semaphore_set(int64_t permits, int64_t ttl_ms)
+{
+    int error = check_number(permits, 0, "the number of permits");
+    struct hfi_step step =
+        with_number(HFI_SEMAPHORE_SET, permits, error ? error : check_time(ttl_ms, 0, "the ttl"));
+
+    step.object.ttl_ms = ttl_ms;
+    return step;
 }
 
 int hf_semaphore_set(hf_client *client, const char *name, int64_t permits, int64_t ttl_ms)
 {
-    struct hfi_object object = { .verb = HFI_SEMAPHORE_SET, .number = permits, .ttl_ms = ttl_ms };
-    int error = check_number(permits, 0, "the number of permits");
-
-    if (!error)
-        error = check_time(ttl_ms, 0, "the ttl");
-    return error ? error : hfi_object_run(client, name, &object, SEMAPHORES);
+    return hfi_object_run(client, name, semaphore_set(permits, ttl_ms), NO_ANSWER);
 }
 
-static int check_change(int64_t change)
+int hf_semaphore_set_start(hf_client *client, const char *name, int64_t permits, int64_t ttl_ms,
+                           void *cookie)
 {
-    if (change >= -HF_COUNT_MAX && change <= HF_COUNT_MAX)
-        return HF_OK;
-    return hfi_fail(HF_ERR_INVALID, "a change is at most %lld", (long long)HF_COUNT_MAX);
+    return hfi_object_start(client, name, semaphore_set(permits, ttl_ms), cookie);
+}
+
+static struct hfi_step semaphore_add(int64_t change)
+{
+    return with_number(HFI_SEMAPHORE_ADD, change, check_change(change));
 }
 
 int hf_semaphore_add(hf_client *client, const char *name, int64_t change)
 {
-    int error = check_change(change);
+    return hfi_object_run(client, name, semaphore_add(change), NO_ANSWER);
+}
 
-    return error ? error : run_number(client, name, HFI_SEMAPHORE_ADD, change, NULL, SEMAPHORES);
+int hf_semaphore_add_start(hf_client *client, const char *name, int64_t change, void *cookie)
+{
+    return hfi_object_start(client, name, semaphore_add(change), cookie);
 }
 
 int hf_semaphore_drain(hf_client *client, const char *name, int64_t *ret_permits)
 {
-    int error = needs_place(ret_permits);
+    return hfi_object_read(client, name, plain(HFI_SEMAPHORE_DRAIN, 1), ret_permits);
+}
 
-    return error ? error
-                 : run_number(client, name, HFI_SEMAPHORE_DRAIN, 0, ret_permits, SEMAPHORES);
+int hf_semaphore_drain_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_SEMAPHORE_DRAIN, 1), cookie);
 }
 
 int hf_semaphore_available(hf_client *client, const char *name, int64_t *ret_permits)
 {
-    int error = needs_place(ret_permits);
+    return hfi_object_read(client, name, plain(HFI_SEMAPHORE_AVAILABLE, 1), ret_permits);
+}
 
-    return error ? error
-                 : run_number(client, name, HFI_SEMAPHORE_AVAILABLE, 0, ret_permits, SEMAPHORES);
+int hf_semaphore_available_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_SEMAPHORE_AVAILABLE, 1), cookie);
 }
 
 int hf_semaphore_delete(hf_client *client, const char *name)
 {
-    return run_number(client, name, HFI_SEMAPHORE_DELETE, 0, NULL, SEMAPHORES);
+    return hfi_object_run(client, name, plain(HFI_SEMAPHORE_DELETE, 0), NO_ANSWER);
+}
+
+int hf_semaphore_delete_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_SEMAPHORE_DELETE, 0), cookie);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Permits
  */
 
-static const char PERMITS[] = "permits";
+static struct hfi_step permits_set(int64_t permits)
+{
+    return with_number(HFI_PERMITS_SET, permits, check_number(permits, 0, "the number of permits"));
+}
 
 int hf_permits_set(hf_client *client, const char *name, int64_t permits)
 {
-    int error = check_number(permits, 0, "the number of permits");
+    return hfi_object_run(client, name, permits_set(permits), NO_ANSWER);
+}
 
-    return error ? error : run_number(client, name, HFI_PERMITS_SET, permits, NULL, PERMITS);
+int hf_permits_set_start(hf_client *client, const char *name, int64_t permits, void *cookie)
+{
+    return hfi_object_start(client, name, permits_set(permits), cookie);
+}
+
+static struct hfi_step permits_resize(int64_t permits)
+{
+    return with_number(HFI_PERMITS_RESIZE, permits,
+                       check_number(permits, 0, "the number of permits"));
 }
 
 int hf_permits_resize(hf_client *client, const char *name, int64_t permits)
 {
-    int error = check_number(permits, 0, "the number of permits");
+    return hfi_object_run(client, name, permits_resize(permits), NO_ANSWER);
+}
 
-    return error ? error : run_number(client, name, HFI_PERMITS_RESIZE, permits, NULL, PERMITS);
+int hf_permits_resize_start(hf_client *client, const char *name, int64_t permits, void *cookie)
+{
+    return hfi_object_start(client, name, permits_resize(permits), cookie);
+}
+
+static struct hfi_step permits_add(int64_t change)
+{
+    return with_number(HFI_PERMITS_ADD, change, check_change(change));
 }
 
 int hf_permits_add(hf_client *client, const char *name, int64_t change)
 {
-    int error = check_change(change);
+    return hfi_object_run(client, name, permits_add(change), NO_ANSWER);
+}
 
-    return error ? error : run_number(client, name, HFI_PERMITS_ADD, change, NULL, PERMITS);
+int hf_permits_add_start(hf_client *client, const char *name, int64_t change, void *cookie)
+{
+    return hfi_object_start(client, name, permits_add(change), cookie);
 }
 
 int hf_permits_count(hf_client *client, const char *name, int64_t *ret_available,
                      int64_t *ret_taken)
 {
-    struct hfi_object object = { .verb = HFI_PERMITS_COUNT };
-    int error = hfi_object_run(client, name, &object, PERMITS);
+    return hfi_object_run(client, name, plain(HFI_PERMITS_COUNT, 2),
+                          (struct hfi_answer){ .number = ret_available, .number2 = ret_taken });
+}
 
-    if (!error && ret_available)
-        *ret_available = object.number;
-    if (!error && ret_taken)
-        *ret_taken = object.number2;
-    return error;
+int hf_permits_count_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_PERMITS_COUNT, 2), cookie);
 }
 
 int hf_permits_delete(hf_client *client, const char *name)
 {
-    return run_number(client, name, HFI_PERMITS_DELETE, 0, NULL, PERMITS);
+    return hfi_object_run(client, name, plain(HFI_PERMITS_DELETE, 0), NO_ANSWER);
+}
+
+int hf_permits_delete_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_PERMITS_DELETE, 0), cookie);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Latches
  */
 
-static const char LATCHES[] = "latches";
+static struct hfi_step latch_set(int64_t count)
+{
+    return with_number(HFI_LATCH_SET, count, check_number(count, 1, "a latch's count"));
+}
 
 int hf_latch_set(hf_client *client, const char *name, int64_t count)
 {
-    int error = check_number(count, 1, "a latch's count");
+    return hfi_object_run(client, name, latch_set(count), NO_ANSWER);
+}
 
-    return error ? error : run_number(client, name, HFI_LATCH_SET, count, NULL, LATCHES);
+int hf_latch_set_start(hf_client *client, const char *name, int64_t count, void *cookie)
+{
+    return hfi_object_start(client, name, latch_set(count), cookie);
 }
 
 int hf_latch_down(hf_client *client, const char *name, int64_t *ret_left)
 {
-    return run_number(client, name, HFI_LATCH_DOWN, 0, ret_left, LATCHES);
+    return hfi_object_run(client, name, plain(HFI_LATCH_DOWN, 1),
+                          (struct hfi_answer){ .number = ret_left });
+}
+
+int hf_latch_down_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_LATCH_DOWN, 1), cookie);
 }
 
 int hf_latch_count(hf_client *client, const char *name, int64_t *ret_count)
 {
-    int error = needs_place(ret_count);
+    return hfi_object_read(client, name, plain(HFI_LATCH_GET, 1), ret_count);
+}
 
-    return error ? error : run_number(client, name, HFI_LATCH_GET, 0, ret_count, LATCHES);
+int hf_latch_count_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_LATCH_GET, 1), cookie);
 }
 
 int hf_latch_delete(hf_client *client, const char *name)
 {
-    return run_number(client, name, HFI_LATCH_DELETE, 0, NULL, LATCHES);
+    return hfi_object_run(client, name, plain(HFI_LATCH_DELETE, 0), NO_ANSWER);
+}
+
+int hf_latch_delete_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_LATCH_DELETE, 0), cookie);
 }
 
 static int latch_waiter(const char *name, const struct hf_wait_options *options,
@@ -309,30 +342,41 @@ int hf_latch_await_start(hf_client *client, const char *name, const struct hf_wa
  * Stamps
  */
 
-static const char STAMPS[] = "stamps";
+static struct hfi_step stamp_set(int64_t for_ms)
+{
+    return (struct hfi_step){ .object.verb = HFI_STAMP_SET,
+                              .object.ttl_ms = for_ms,
+                              .result = check_time(for_ms, 1, "the time of a stamp") };
+}
 
 int hf_stamp_set(hf_client *client, const char *name, int64_t for_ms)
 {
-    struct hfi_object object = { .verb = HFI_STAMP_SET, .ttl_ms = for_ms };
-    int error = check_time(for_ms, 1, "the time of a stamp");
+    return hfi_object_run(client, name, stamp_set(for_ms), NO_ANSWER);
+}
 
-    return error ? error : hfi_object_run(client, name, &object, STAMPS);
+int hf_stamp_set_start(hf_client *client, const char *name, int64_t for_ms, void *cookie)
+{
+    return hfi_object_start(client, name, stamp_set(for_ms), cookie);
 }
 
 int hf_stamp_get(hf_client *client, const char *name, int64_t *ret_age_ms,
                  int64_t *ret_remaining_ms)
 {
-    struct hfi_object object = { .verb = HFI_STAMP_GET };
-    int error = hfi_object_run(client, name, &object, STAMPS);
+    return hfi_object_run(client, name, plain(HFI_STAMP_GET, 2),
+                          (struct hfi_answer){ .number = ret_age_ms, .number2 = ret_remaining_ms });
+}
 
-    if (!error && ret_age_ms)
-        *ret_age_ms = object.number;
-    if (!error && ret_remaining_ms)
-        *ret_remaining_ms = object.number2;
-    return error;
+int hf_stamp_get_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_STAMP_GET, 2), cookie);
 }
 
 int hf_stamp_delete(hf_client *client, const char *name)
 {
-    return run_number(client, name, HFI_STAMP_DELETE, 0, NULL, STAMPS);
+    return hfi_object_run(client, name, plain(HFI_STAMP_DELETE, 0), NO_ANSWER);
+}
+
+int hf_stamp_delete_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_STAMP_DELETE, 0), cookie);
 }

@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets and maps: the calls whose arguments and answers are bytes. */
+/* Buckets and maps: the calls whose arguments and answers are bytes. As in objects.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/object.h"
 
-static const char BUCKETS[] = "buckets";
-static const char MAPS[] = "maps";
+#define NO_ANSWER ((struct hfi_answer){ 0 })
 
-static bool set_bytes(struct hfi_bytes *to, struct hf_value value, bool may_be_none)
+static void set_bytes(struct hfi_step *step, struct hfi_bytes *to, struct hf_value value,
+                      bool may_be_none)
 {
-    if (value.len > HF_VALUE_MAX || (!value.bytes && (value.len > 0 || !may_be_none)))
-        return false;
+    if (step->result)
+        return; /* the first that is wrong is told */
+    if (value.len > HF_VALUE_MAX || (!value.bytes && (value.len > 0 || !may_be_none))) {
+        step->result =
+            hfi_fail(HF_ERR_INVALID, "a value or key is bytes that are there, at most %d of them",
+                     HF_VALUE_MAX);
+        return;
+    }
     to->at = value.bytes;
     to->len = value.len;
-    return true;
 }
 
-static int bad_value(void)
-{
-    return hfi_fail(HF_ERR_INVALID, "a value or key is bytes that are there, at most %d of them",
-                    HF_VALUE_MAX);
-}
-
-static int set_options(struct hfi_object *object, const struct hf_value_options *given,
-                       bool has_ttl)
+static int read_options(struct hfi_object *object, const struct hf_value_options *given,
+                        bool has_ttl)
 {
     struct hf_value_options options;
     int error = hfi_options_copy(&options, sizeof options, given, "hf_value_options");
@@ -42,18 +40,6 @@ static int set_options(struct hfi_object *object, const struct hf_value_options 
     return HF_OK;
 }
 
-/* Hands over what came, or frees it. */
-static int take_data(struct hfi_object *object, int error, struct hf_value *ret_value)
-{
-    if (error || !ret_value) {
-        free(object->data);
-        return error;
-    }
-    ret_value->bytes = object->data;
-    ret_value->len = object->data ? object->data_len : 0;
-    return HF_OK;
-}
-
 void hf_value_free(struct hf_value *value)
 {
     if (!value)
@@ -66,141 +52,211 @@ void hf_value_free(struct hf_value *value)
  * Buckets
  */
 
-int hf_bucket_get(hf_client *client, const char *name, struct hf_value *ret_value)
+static struct hfi_step bucket_put(enum hfi_verb verb, struct hf_value value,
+                                  const struct hf_value_options *options)
 {
-    struct hfi_object object = { .verb = HFI_BUCKET_GET };
+    struct hfi_step step = { .object.verb = (uint8_t)verb };
 
-    if (!ret_value)
-        return hfi_fail(HF_ERR_INVALID, "hf_bucket_get() needs somewhere to put the value");
-    return take_data(&object, hfi_object_run(client, name, &object, BUCKETS), ret_value);
+    step.result = read_options(&step.object, options, true);
+    set_bytes(&step, &step.object.value, value, false);
+    return step;
 }
 
-static int bucket_put(hf_client *client, const char *name, struct hfi_object *object,
-                      struct hf_value value, const struct hf_value_options *options)
+static struct hfi_step bucket_compare_and_set(struct hf_value expected, struct hf_value value,
+                                              const struct hf_value_options *options)
 {
-    int error = set_options(object, options, true);
+    struct hfi_step step = bucket_put(HFI_BUCKET_COMPARE_SET, value, options);
 
-    if (error)
-        return error;
-    if (!set_bytes(&object->value, value, false))
-        return bad_value();
-    return hfi_object_run(client, name, object, BUCKETS);
+    set_bytes(&step, &step.object.expected, expected, true);
+    return step;
+}
+
+static struct hfi_step bucket_delete(const struct hf_value_options *options)
+{
+    struct hfi_step step = { .object.verb = HFI_BUCKET_DELETE };
+
+    step.result = read_options(&step.object, options, false);
+    return step;
+}
+
+/* A verb that is asked for nothing but so many numbers. */
+static struct hfi_step plain(enum hfi_verb verb, unsigned numbers)
+{
+    return (struct hfi_step){ .object.verb = (uint8_t)verb, .numbers = (uint8_t)numbers };
+}
+
+/* For a call that makes no sense without a value. */
+static int read_value(hf_client *client, const char *name, struct hfi_step step,
+                      struct hf_value *ret_value)
+{
+    if (!ret_value)
+        return hfi_fail(HF_ERR_INVALID, "this call needs somewhere to put the value");
+    return hfi_object_run(client, name, step, (struct hfi_answer){ .value = ret_value });
+}
+
+int hf_bucket_get(hf_client *client, const char *name, struct hf_value *ret_value)
+{
+    return read_value(client, name, plain(HFI_BUCKET_GET, 0), ret_value);
+}
+
+int hf_bucket_get_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_BUCKET_GET, 0), cookie);
 }
 
 int hf_bucket_set(hf_client *client, const char *name, struct hf_value value,
                   const struct hf_value_options *options)
 {
-    return bucket_put(client, name, &(struct hfi_object){ .verb = HFI_BUCKET_SET }, value, options);
+    return hfi_object_run(client, name, bucket_put(HFI_BUCKET_SET, value, options), NO_ANSWER);
+}
+
+int hf_bucket_set_start(hf_client *client, const char *name, struct hf_value value,
+                        const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, bucket_put(HFI_BUCKET_SET, value, options), cookie);
 }
 
 int hf_bucket_set_if_absent(hf_client *client, const char *name, struct hf_value value,
                             const struct hf_value_options *options)
 {
-    return bucket_put(client, name, &(struct hfi_object){ .verb = HFI_BUCKET_SET_ABSENT }, value,
-                      options);
+    return hfi_object_run(client, name, bucket_put(HFI_BUCKET_SET_ABSENT, value, options),
+                          NO_ANSWER);
+}
+
+int hf_bucket_set_if_absent_start(hf_client *client, const char *name, struct hf_value value,
+                                  const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, bucket_put(HFI_BUCKET_SET_ABSENT, value, options),
+                            cookie);
 }
 
 int hf_bucket_compare_and_set(hf_client *client, const char *name, struct hf_value expected,
                               struct hf_value value, const struct hf_value_options *options)
 {
-    struct hfi_object object = { .verb = HFI_BUCKET_COMPARE_SET };
+    return hfi_object_run(client, name, bucket_compare_and_set(expected, value, options),
+                          NO_ANSWER);
+}
 
-    if (!set_bytes(&object.expected, expected, true))
-        return bad_value();
-    return bucket_put(client, name, &object, value, options);
+int hf_bucket_compare_and_set_start(hf_client *client, const char *name, struct hf_value expected,
+                                    struct hf_value value, const struct hf_value_options *options,
+                                    void *cookie)
+{
+    return hfi_object_start(client, name, bucket_compare_and_set(expected, value, options), cookie);
 }
 
 int hf_bucket_get_and_set(hf_client *client, const char *name, struct hf_value value,
                           const struct hf_value_options *options, struct hf_value *ret_before)
 {
-    struct hfi_object object = { .verb = HFI_BUCKET_SWAP };
+    return hfi_object_run(client, name, bucket_put(HFI_BUCKET_SWAP, value, options),
+                          (struct hfi_answer){ .value = ret_before });
+}
 
-    return take_data(&object, bucket_put(client, name, &object, value, options), ret_before);
+int hf_bucket_get_and_set_start(hf_client *client, const char *name, struct hf_value value,
+                                const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, bucket_put(HFI_BUCKET_SWAP, value, options), cookie);
 }
 
 int hf_bucket_ttl(hf_client *client, const char *name, int64_t *ret_ms)
 {
-    struct hfi_object object = { .verb = HFI_BUCKET_TTL };
-    int error;
+    return hfi_object_read(client, name, plain(HFI_BUCKET_TTL, 1), ret_ms);
+}
 
-    if (!ret_ms)
-        return hfi_fail(HF_ERR_INVALID, "hf_bucket_ttl() needs somewhere to put the time");
-    error = hfi_object_run(client, name, &object, BUCKETS);
-    if (!error)
-        *ret_ms = object.number;
-    return error;
+int hf_bucket_ttl_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_BUCKET_TTL, 1), cookie);
 }
 
 int hf_bucket_delete(hf_client *client, const char *name, const struct hf_value_options *options)
 {
-    struct hfi_object object = { .verb = HFI_BUCKET_DELETE };
-    int error = set_options(&object, options, false);
+    return hfi_object_run(client, name, bucket_delete(options), NO_ANSWER);
+}
 
-    return error ? error : hfi_object_run(client, name, &object, BUCKETS);
+int hf_bucket_delete_start(hf_client *client, const char *name,
+                           const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, bucket_delete(options), cookie);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Maps
  */
 
-static int map_run(hf_client *client, const char *name, struct hfi_object *object,
-                   struct hf_value key, const struct hf_value_options *options)
+static struct hfi_step map_step(enum hfi_verb verb, struct hf_value key,
+                                const struct hf_value_options *options)
 {
-    int error = set_options(object, options, false);
+    struct hfi_step step = { .object.verb = (uint8_t)verb };
 
-    if (error)
-        return error;
-    if (!set_bytes(&object->key, key, false))
-        return bad_value();
-    return hfi_object_run(client, name, object, MAPS);
+    step.result = read_options(&step.object, options, false);
+    set_bytes(&step, &step.object.key, key, false);
+    return step;
+}
+
+static struct hfi_step map_put(enum hfi_verb verb, struct hf_value key, struct hf_value value,
+                               const struct hf_value_options *options)
+{
+    struct hfi_step step = map_step(verb, key, options);
+
+    set_bytes(&step, &step.object.value, value, false);
+    return step;
 }
 
 int hf_map_put(hf_client *client, const char *name, struct hf_value key, struct hf_value value,
                const struct hf_value_options *options, struct hf_value *ret_before)
 {
-    struct hfi_object object = { .verb = HFI_MAP_PUT };
+    return hfi_object_run(client, name, map_put(HFI_MAP_PUT, key, value, options),
+                          (struct hfi_answer){ .value = ret_before });
+}
 
-    if (!set_bytes(&object.value, value, false))
-        return bad_value();
-    return take_data(&object, map_run(client, name, &object, key, options), ret_before);
+int hf_map_put_start(hf_client *client, const char *name, struct hf_value key,
+                     struct hf_value value, const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, map_put(HFI_MAP_PUT, key, value, options), cookie);
 }
 
 int hf_map_put_if_absent(hf_client *client, const char *name, struct hf_value key,
                          struct hf_value value, const struct hf_value_options *options)
 {
-    struct hfi_object object = { .verb = HFI_MAP_PUT_ABSENT };
+    return hfi_object_run(client, name, map_put(HFI_MAP_PUT_ABSENT, key, value, options),
+                          NO_ANSWER);
+}
 
-    if (!set_bytes(&object.value, value, false))
-        return bad_value();
-    return map_run(client, name, &object, key, options);
+int hf_map_put_if_absent_start(hf_client *client, const char *name, struct hf_value key,
+                               struct hf_value value, const struct hf_value_options *options,
+                               void *cookie)
+{
+    return hfi_object_start(client, name, map_put(HFI_MAP_PUT_ABSENT, key, value, options), cookie);
 }
 
 int hf_map_get(hf_client *client, const char *name, struct hf_value key, struct hf_value *ret_value)
 {
-    struct hfi_object object = { .verb = HFI_MAP_GET };
+    return read_value(client, name, map_step(HFI_MAP_GET, key, NULL), ret_value);
+}
 
-    if (!ret_value)
-        return hfi_fail(HF_ERR_INVALID, "hf_map_get() needs somewhere to put the value");
-    return take_data(&object, map_run(client, name, &object, key, NULL), ret_value);
+int hf_map_get_start(hf_client *client, const char *name, struct hf_value key, void *cookie)
+{
+    return hfi_object_start(client, name, map_step(HFI_MAP_GET, key, NULL), cookie);
 }
 
 int hf_map_remove(hf_client *client, const char *name, struct hf_value key,
                   const struct hf_value_options *options, struct hf_value *ret_before)
 {
-    struct hfi_object object = { .verb = HFI_MAP_REMOVE };
+    return hfi_object_run(client, name, map_step(HFI_MAP_REMOVE, key, options),
+                          (struct hfi_answer){ .value = ret_before });
+}
 
-    return take_data(&object, map_run(client, name, &object, key, options), ret_before);
+int hf_map_remove_start(hf_client *client, const char *name, struct hf_value key,
+                        const struct hf_value_options *options, void *cookie)
+{
+    return hfi_object_start(client, name, map_step(HFI_MAP_REMOVE, key, options), cookie);
 }
 
 int hf_map_size(hf_client *client, const char *name, int64_t *ret_size)
 {
-    struct hfi_object object = { .verb = HFI_MAP_SIZE };
-    int error;
+    return hfi_object_read(client, name, plain(HFI_MAP_SIZE, 1), ret_size);
+}
 
-    if (!ret_size)
-        return hfi_fail(HF_ERR_INVALID, "hf_map_size() needs somewhere to put the size");
-    error = hfi_object_run(client, name, &object, MAPS);
-    if (!error)
-        *ret_size = object.number;
-    return error;
+int hf_map_size_start(hf_client *client, const char *name, void *cookie)
+{
+    return hfi_object_start(client, name, plain(HFI_MAP_SIZE, 1), cookie);
 }

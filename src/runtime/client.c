@@ -8,8 +8,8 @@
 
 #include <utlist.h>
 
-#include "runtime/client.h"
 #include "runtime/clock.h"
+#include "runtime/step.h"
 
 static void init_fds(hf_client *client)
 {
@@ -224,12 +224,12 @@ static struct timespec monotonic_in(hfi_time ns)
     return t;
 }
 
-/* Waits until everything is given back, but not for longer than was agreed. */
+/* Waits until everything is given back, and what was started is done, but not for longer than was agreed. */
 static void await_quiet(hf_client *client)
 {
     struct timespec until = monotonic_in(client->close_timeout_ns);
 
-    while (!hfi_engine_quiet(&client->engine) && client->has_thread)
+    while ((!hfi_engine_quiet(&client->engine) || client->steps) && client->has_thread)
         if (hfi_await(client, &client->left, &until) == ETIMEDOUT)
             return;
 }
@@ -297,6 +297,7 @@ void hfi_client_close(hf_client *client)
     client->store->class_->free(client->store);
     hfi_engine_fini(&client->engine);
     part = free_events(client);
+    hfi_steps_free(client);
     free_parkers(client);
     for (int number = 0; number < HFI_LINK_MAX; number++) {
         close_fd(client->channel[number].kick_fd);

@@ -7,7 +7,7 @@
  *   call.c      a thread that waits: asleep, or by driving a channel
  *   channel.c   sockets: dialing, sending, reading     worker.c   stores that block: executing
  *   thread.c    the background: time, and whatever no caller does
- *   events.c    hf_fd() and hf_next()
+ *   step.c      one-step requests of objects, waited for or started     events.c    hf_fd() and hf_next()
  *
  * Who does what
  *   - Engine and store are touched under `lock` only. It is never held over a system call that can block.
@@ -97,6 +97,7 @@ struct hfi_call {
 };
 
 struct hfi_async;
+struct hfi_step;
 
 /* An acquire of an event loop that is a part of something larger. Without the lock. */
 struct hfi_whole {
@@ -184,9 +185,10 @@ struct hf_client {
     bool
         corked; /* and what event handlers send waits for the last of them, or for that moment's end */
 
-    struct hfi_async *asyncs; /* in progress */
-    struct hfi_async *events; /* done, not yet taken */
-    struct hf_hold *released; /* likewise */
+    struct hfi_async *asyncs;            /* in progress */
+    struct hfi_async *events;            /* done, not yet taken */
+    struct hf_hold *released;            /* likewise */
+    struct hfi_step *steps, *steps_done; /* the same of steps with objects (step.h) */
     int event_fd;
     bool event_signalled;
     uint64_t fresh_owner;
@@ -284,6 +286,8 @@ void hfi_thread_wake_by(hf_client *client, hfi_time at);
 
 /* events.c */
 void hfi_event_signal(hf_client *client);
+/* Is something finished of which nobody has taken the event? */
+bool hfi_event_is_left(const hf_client *client);
 
 /* fork.c */
 uint64_t hfi_fork_mark(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of events, and the descriptor that says there are some. It holds no memory of its own: events are
- * finished acquires, released handles, and holds with news. */
+ * finished acquires, released handles, holds with news, and finished steps with objects. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,16 @@
 
 #include <utlist.h>
 
-#include "runtime/client.h"
+#include "runtime/step.h"
+
+bool hfi_event_is_left(const hf_client *client)
+{
+    return client->events || client->released || client->steps_done;
+}
 
 static bool is_empty(const hf_client *client)
 {
-    return !client->events && !client->released && !hfi_engine_has_news(&client->engine);
+    return !hfi_event_is_left(client) && !hfi_engine_has_news(&client->engine);
 }
 
 void hfi_event_signal(hf_client *client)
@@ -127,11 +132,34 @@ static bool take_any_news(hf_client *client, struct hf_event *event)
     return false;
 }
 
+/* What concerns holds goes first: acquired comes before lost, and released takes lost away. Returns the async if
+ * it is a part of something larger. */
+static struct hfi_async *take(hf_client *client, struct hf_event *event, bool *ret_any)
+{
+    *ret_any = true;
+    if (client->events)
+        return take_acquire(client, event);
+    if (client->released)
+        take_release(client, event);
+    else
+        *ret_any = take_any_news(client, event) || hfi_step_take(client, event);
+    return NULL;
+}
+
+/* As much of it as the program's struct has room for. */
+static void hand_over(struct hf_event *event, struct hf_event *ret_event)
+{
+    event->size = ret_event->size;
+    if (event->size < sizeof *event)
+        free((void *)(uintptr_t)event->value.bytes); /* it does not learn of it */
+    memcpy(ret_event, event, event->size < sizeof *event ? event->size : sizeof *event);
+}
+
 int hf_next(hf_client *client, struct hf_event *ret_event)
 {
     struct hf_event event = { 0 };
-    struct hfi_async *part = NULL;
-    bool any = true;
+    struct hfi_async *part;
+    bool any;
     int error;
 
     if (!client || !ret_event || ret_event->size < sizeof(size_t))
@@ -141,15 +169,9 @@ int hf_next(hf_client *client, struct hf_event *ret_event)
         error = hfi_enter(client);
         if (error)
             return error;
-        /* Acquired comes before lost; released takes lost away. */
-        if (client->events)
-            part = take_acquire(client, &event);
-        else if (client->released)
-            take_release(client, &event);
-        else
-            any = take_any_news(client, &event);
+        part = take(client, &event, &any);
         unsignal(client);
-        if (client->events || client->released)
+        if (hfi_event_is_left(client))
             client->corked = client->brisk;
         else
             hfi_uncork(client);
@@ -157,7 +179,6 @@ int hf_next(hf_client *client, struct hf_event *ret_event)
         if (!any)
             return 0;
     } while (part && !part->whole->advance(part, &event));
-    event.size = ret_event->size;
-    memcpy(ret_event, &event, event.size < sizeof event ? event.size : sizeof event);
+    hand_over(&event, ret_event);
     return 1;
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/client.h"
 #include "runtime/clock.h"
+#include "runtime/step.h"
 
 void hfi_lock(hf_client *client)
 {
@@ -124,6 +125,10 @@ static void answer(hf_client *client, hfi_time now, struct hfi_request *request)
     struct hfi_input input = { .kind = HFI_INPUT_ANSWER, .u.request = request };
     struct hfi_call *call = request->host;
 
+    if (request->op == HFI_OP_OBJECT) {
+        hfi_step_answered(client, now, request->host);
+        return;
+    }
     if (!call || request->op == HFI_OP_RENEW)
         hfi_engine_step(&client->engine, now, &input);
     if (!call)

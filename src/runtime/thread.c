@@ -137,7 +137,7 @@ static void rest(hf_client *client)
     fds[HFI_LINK_MAX + 1] = (struct pollfd){ .fd = client->timer_fd, .events = POLLIN };
     client->wakes_ns = hfi_time_min(hfi_next_time(client), listening_time(client));
     arm(client);
-    client->brisk = client->is_wire && (client->events || client->released);
+    client->brisk = client->is_wire && hfi_event_is_left(client);
     brisk = client->brisk;
     hfi_unlock(client);
     while (poll(fds, HFI_LINK_MAX + 2, brisk ? MOMENT_MS : -1) < 0 && errno == EINTR)

@@ -102,6 +102,9 @@ struct hfi_wire_class {
                     size_t count);
     /* Is something to be read soon: a reply, a greeting? (Wake-ups do not count.) */
     bool (*expects)(struct hfi_store *store, unsigned link);
+    /* Takes back a request of OBJECT that is not finished, and was not sent yet (sent_ns is 0): it is finished,
+     * NOT_DONE with HF_ERR_CANCELLED. */
+    void (*withdraw)(struct hfi_store *store, struct hfi_request *request);
     /* The client ends: finishes everything with HF_ERR_CLOSED, now and from now on. */
     void (*abandon)(struct hfi_store *store);
     /* When tick() wants to be called at the latest. */

@@ -171,6 +171,15 @@ void hfi_redis_refuse_pending(struct hfi_redis *redis, int error)
     refuse_due(redis, HF_TIME_NEVER, error);
 }
 
+/* What was never sent is pending: only what was sent can be among those that are to be sent again. */
+static void withdraw(struct hfi_store *store, struct hfi_request *request)
+{
+    struct hfi_redis *redis = redis_of(store);
+
+    DL_DELETE(redis->pending, request);
+    hfi_redis_finish(redis, request, HFI_NOT_DONE, HF_ERR_CANCELLED);
+}
+
 static void abandon(struct hfi_store *store)
 {
     struct hfi_redis *redis = redis_of(store);
@@ -256,6 +265,7 @@ static const struct hfi_wire_class WIRE = {
     .produced = hfi_redis_produced,
     .consume = hfi_redis_consume,
     .expects = hfi_redis_expects,
+    .withdraw = withdraw,
     .abandon = abandon,
     .deadline = deadline,
     .tick = tick,
