@@ -45,6 +45,13 @@ venv()
     tool python3 && python3 -c 'import ensurepip' > /dev/null 2>&1
 }
 
+# redis-py of the distribution, for the distribution's python3.
+redis_py()
+{
+    [ -x /usr/bin/python3 ] && /usr/bin/python3 -I -c 'import redis, sys
+sys.exit(not redis.__file__.startswith("/usr/lib/python3/"))' > /dev/null 2>&1
+}
+
 # libFuzzer, which is in a package of its own on some distributions.
 fuzzer()
 {
@@ -139,6 +146,10 @@ need_set()
         need golang-go tool go
         need nodejs tool node
         need npm tool npm
+        if ! redis_py && tool apt-cache; then
+            offered python3-redis || apt update || true # no list knows it yet
+            ! offered python3-redis || need python3-redis redis_py ""
+        fi
         ;;
     *)
         die "no set is called \"$1\"; there are build, test, bench, peers, lint, fuzz, models, interop, strings"

@@ -25,6 +25,7 @@ TTL = 20000  # of what does not run out in a test
 # those that poll in some rounds of their delays, the one that blocks on a list at once.
 PEERS = {
     "redis-py": (["{built}/python/bin/python", f"{HERE}/python/player.py", "redis-py", "{port}"], "", 1.0),
+    "python3-redis": (["/usr/bin/python3", "-I", f"{HERE}/python/player.py", "redis-py", "{port}"], "", 1.0),
     "python-redis-lock": (
         ["{built}/python/bin/python", f"{HERE}/python/player.py", "python-redis-lock", "{port}"], "lock:", 0.5),
     "redlock": (["node", f"{HERE}/node/player.mjs", "{port}", "{built}/node"], "", 1.5),
