@@ -37,6 +37,15 @@ void expect_held(struct side *side, const char *kind, const char *what, bool is)
     assert_int_equal(answer_number(side_do(side, "t", "%s held %s", kind, what), "held"), is);
 }
 
+void expect_refused(struct side *side, const char *thread, const char *what)
+{
+    const char *answer = side_ask(side, thread, "%s", what);
+
+    if (strncmp(answer, "error", 5) != 0)
+        fail_msg("thread %s of the %s side: %s: %s, and no error", thread, side_name(side->make),
+                 what, answer);
+}
+
 /* A writer's release of Redisson's wakes the threads that sleep at that moment; one that has looked, and does not
  * sleep yet, misses it. So its waiters must sleep before another of its own lets go. */
 void begin_wait(struct stage *stage, const char *kind, enum topic topic, const char *what,
@@ -245,46 +254,4 @@ void play_seen(struct stage *stage)
 
     stage_sides(stage, TTL_MS, TTL_MS);
     look_at_holder(stage, kind, is_mutex ? "mutex" : kind);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * By force
- */
-
-/* `holdfast break`, for a side that is ours. */
-static int run_break(const struct parent *parent, void *arg)
-{
-    const struct stage *stage = arg;
-    char uri[64];
-
-    dup2(parent->out, STDOUT_FILENO);
-    execl(HF_TEST_COMMAND, "holdfast", "break", "--store",
-          server_uri(&stage->server, uri, sizeof uri), stage->kind->key, (char *)NULL);
-    return 127;
-}
-
-void play_forced(struct stage *stage)
-{
-    const struct kind *kind = stage->kind;
-    struct child child;
-    int64_t from;
-
-    stage_sides(stage, TTL_SOON_MS, TTL_MS);
-    lock(stage->a, kind->name, kind->lock, NULL);
-    begin_wait(stage, kind->name, kind->topic, kind->lock, kind->key);
-    from = now_ms();
-    if (stage->make_b == MAKE_JAVA) {
-        assert_int_equal(
-            answer_number(side_do(stage->b, "t", "%s force %s", kind->name, kind->lock), "done"),
-            1);
-    } else {
-        child_start(&child, run_break, stage);
-        assert_int_equal(child_join(&child), 0);
-    }
-    side_hear_well(stage->b, "w"); /* the waiter is let in */
-    AWAIT(answer_number(side_do(stage->a, "t", "%s held %s", kind->name, kind->lock), "held") == 0);
-    assert_true(now_ms() - from < WOKEN_MS);
-    assert_int_equal(
-        strncmp(side_ask(stage->a, "t", "%s unlock %s", kind->name, kind->lock), "error", 5), 0);
-    side_do(stage->b, "w", "%s unlock %s", kind->name, kind->lock); /* it took nothing away */
 }

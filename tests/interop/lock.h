@@ -14,6 +14,8 @@ void unlock(struct side *side, const char *kind, const char *what);
 /* Thread "t" tries, and gives back what it got. */
 bool can_take(struct side *side, const char *kind, const char *what);
 void expect_held(struct side *side, const char *kind, const char *what, bool is);
+/* The answer is "error ...". */
+void expect_refused(struct side *side, const char *thread, const char *what);
 
 /* Tells b's thread "w" to lock, and waits until it has asked, listens, and has looked again. */
 void begin_wait(struct stage *stage, const char *kind, enum topic topic, const char *what,
@@ -36,8 +38,13 @@ void play_handoff(struct stage *stage);
 void play_storm(struct stage *stage);
 void play_killed(struct stage *stage);
 void play_renewed(struct stage *stage);
-void play_forced(struct stage *stage);
 void play_seen(struct stage *stage);
+/* By force (force.c): those of one kind, and those that a kind alone has. */
+void play_forced(struct stage *stage);
+void play_forced_readers(struct stage *stage);
+void play_forced_mode(struct stage *stage);
+void play_forced_member(struct stage *stage);
+void play_forced_permit(struct stage *stage);
 
 /* Parts of these, for kinds whose words differ. */
 void kill_holder(struct stage *stage, const char *kind_a, const char *kind_b, const char *key);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interop [-j] CLASSPATH SECONDS [KIND...]: the library beside Redisson, whose player is in CLASSPATH: each
- * scenario of each kind, or of these, by its pairs. SECONDS is how long the counters run. -j: Redisson beside itself, which tells whether a scenario expects what it does.
+ * scenario of each kind, or of these, by its pairs. SECONDS is how long the counters run. -j: Redisson beside
+ * itself, which tells whether a scenario expects what it does.
  */
 #include <string.h>
 
@@ -10,8 +11,8 @@
 #define TESTS_MAX 256
 
 static const struct kind *const kinds[] = {
-    &kind_mutex, &kind_fair,    &kind_write,     &kind_fenced, &kind_spin,
-    &kind_multi, &kind_permits, &kind_semaphore, &kind_latch,
+    &kind_mutex,   &kind_fair,      &kind_write, &kind_fenced, &kind_spin,  &kind_multi,
+    &kind_permits, &kind_semaphore, &kind_latch, &kind_once,   &kind_value, &kind_mapped,
 };
 
 struct play {
@@ -29,23 +30,31 @@ static int storm_ms;
 static bool is_over; /* the scenario, with success */
 
 enum role { ROLE_A, ROLE_B };
-static struct side troupe[2][2][2]; /* role, make, whether its ttl is the short one */
+enum sort { SORT_USUAL, SORT_SOON, SORT_MAPPED };
+static struct side troupe[2][2][3]; /* role, make, sort */
 
-/* Who plays a or b, as C or Java, with a long ttl or a short one. */
-static struct side *side_for(enum role role, enum make make, int ttl_ms)
+/* Who plays a or b, as C or Java. */
+static struct side *side_for(enum role role, enum make make, enum sort sort)
 {
-    struct side *side = &troupe[role][make][ttl_ms == TTL_SOON_MS];
+    struct side *side = &troupe[role][make][sort];
 
     if (!side->child.pid)
-        side_start(side, make, &stage.server, ttl_ms);
+        side_start(side, make, &stage.server, sort == SORT_SOON ? TTL_SOON_MS : TTL_MS,
+                   sort == SORT_MAPPED ? PREFIX : NULL);
     assert_int_equal(side->answers, 0);
     return side;
 }
 
 void stage_sides(struct stage *on, int ttl_a_ms, int ttl_b_ms)
 {
-    on->a = side_for(ROLE_A, on->make_a, ttl_a_ms);
-    on->b = side_for(ROLE_B, on->make_b, ttl_b_ms);
+    on->a = side_for(ROLE_A, on->make_a, ttl_a_ms == TTL_SOON_MS ? SORT_SOON : SORT_USUAL);
+    on->b = side_for(ROLE_B, on->make_b, ttl_b_ms == TTL_SOON_MS ? SORT_SOON : SORT_USUAL);
+}
+
+void stage_mapped_sides(struct stage *on)
+{
+    on->a = side_for(ROLE_A, on->make_a, SORT_MAPPED);
+    on->b = side_for(ROLE_B, on->make_b, SORT_MAPPED);
 }
 
 void skip_if_old(const struct side *side, const char *why)

@@ -41,9 +41,13 @@ static void play_part(struct stage *stage)
 }
 
 static const struct scenario scenarios[] = {
-    { "data", PAIRS_BOTH, play_data },       { "one part", PAIRS_BOTH, play_part },
-    { "hand-off", PAIRS_ALL, play_handoff }, { "counter", PAIRS_ONE, play_storm },
-    { "renewal", PAIRS_BOTH, play_renewed }, { "killed holder", PAIRS_BOTH, play_killed },
+    { "data", PAIRS_BOTH, play_data },
+    { "one part", PAIRS_BOTH, play_part },
+    { "hand-off", PAIRS_ALL, play_handoff },
+    { "counter", PAIRS_ONE, play_storm },
+    { "renewal", PAIRS_BOTH, play_renewed },
+    { "killed holder", PAIRS_BOTH, play_killed },
+    { "forced unlock", PAIRS_BOTH, play_forced_member },
 };
 
 const struct kind kind_multi = { "multi", TOPIC_LOCK, NAMES,

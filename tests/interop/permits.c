@@ -149,6 +149,61 @@ static void play_permit_renewed(struct stage *stage)
     expect_text(stage, "job", "1");
 }
 
+/* With the semaphore go its permits, and who has one is told. */
+static void play_permits_deleted(struct stage *stage)
+{
+    stage_sides(stage, TTL_SOON_MS, TTL_MS);
+    expect_set(stage->a, 2);
+    lock(stage->a, "permits", "job 1", NULL);
+    assert_int_equal(answer_number(side_do(stage->b, "t", "permits delete job"), "done"), 1);
+    expect_keys(stage, NULL);
+    expect_count(stage->b, 0, 0);
+    if (stage->make_a == MAKE_C)
+        AWAIT(answer_number(side_do(stage->a, "t", "permits held job"), "held") == 0);
+    expect_refused(stage->a, "t", "permits unlock job");
+    expect_keys(stage, NULL); /* and nothing comes of what was given back too late */
+}
+
+/* A new total; holds stay, so that there can be less than none. */
+static void play_resized(struct stage *stage)
+{
+    stage_sides(stage, TTL_MS, TTL_MS);
+    side_do(stage->b, "t", "permits resize job 1");
+    expect_count(stage->a, 1, 0);
+    side_do(stage->a, "t", "permits resize job 3");
+    lock(stage->a, "permits", "job 3", NULL);
+    side_do(stage->b, "t", "permits resize job 2");
+    expect_text(stage, "job", "-1");
+    expect_count(stage->a, -1, 3);
+    assert_int_equal(answer_number(side_do(stage->b, "t", "permits try job 1"), "got"), 0);
+    side_do(stage->b, "t", "permits add job 2");
+    expect_count(stage->b, 1, 3);
+    unlock(stage->a, "permits", "job");
+    expect_count(stage->a, 4, 0);
+    expect_count(stage->b, 4, 0);
+    expect_keys(stage, "job", NULL);
+}
+
+/* A permit's lease is over: another gets it then, and it cannot be given back twice. */
+static void play_expired(struct stage *stage)
+{
+    int64_t from;
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    expect_set(stage->a, 1);
+    from = now_ms();
+    side_do(stage->a, "t", "permits lease job 1000");
+    expect_count(stage->b, 0, 1);
+    assert_int_equal(answer_number(side_do(stage->b, "t", "permits timed job 50"), "got"), 0);
+    side_tell(stage->b, "w", "permits lock job 1");
+    assert_int_equal(answer_number(side_hear_well(stage->b, "w"), "got"), 1);
+    assert_true(now_ms() - from >= 990);
+    expect_refused(stage->a, "t", "permits unlock job");
+    expect_count(stage->a, 0, 1);
+    side_do(stage->b, "w", "permits unlock job");
+    expect_count(stage->b, 1, 0);
+}
+
 static void play_conserved(struct stage *stage)
 {
     stage_sides(stage, TTL_MS, TTL_MS);
@@ -167,6 +222,10 @@ static const struct scenario scenarios[] = {
     { "hand-off", PAIRS_ALL, play_handoffs },
     { "killed holder", PAIRS_BOTH, play_permit_killed },
     { "renewal", PAIRS_OURS, play_permit_renewed },
+    { "taken away", PAIRS_BOTH, play_forced_permit },
+    { "deleted", PAIRS_BOTH, play_permits_deleted },
+    { "resized", PAIRS_BOTH, play_resized },
+    { "expired", PAIRS_BOTH, play_expired },
     { "permits conserved", PAIRS_ONE, play_conserved },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interop_player PORT TTL_MS: does what it is told on its standard input, one line a command ("THREAD KIND
+ * interop_player PORT TTL_MS [PREFIX]: does what it is told on its standard input, one line a command ("THREAD KIND
  * VERB NAME ARGUMENT..."), each on a thread of that name, and says on its standard output what came of it
  * ("THREAD ok KEY=VALUE..." or "THREAD error WHAT"). It first says "- ok client=ID version=VERSION". It ends at once, and
  * leaves its locks to their ttl, when its input does.
@@ -25,18 +25,22 @@ static const struct {
     const char *name;
     player_act *act;
     enum hf_mode mode;
-    bool is_multi;
+    bool is_multi, is_once;
 } kinds[] = {
-    { "mutex", player_lock, HF_EXCLUSIVE, false },
-    { "fair", player_lock, HF_FAIR, false },
-    { "read", player_lock, HF_SHARED, false },
-    { "write", player_lock, HF_WRITE, false },
-    { "fenced", player_lock, HF_FENCED, false },
-    { "spin", player_lock, HF_SPIN, false },
-    { "multi", player_lock, HF_EXCLUSIVE, true },
-    { "permits", player_permits, HF_PERMITS, false },
-    { "semaphore", player_semaphore, HF_EXCLUSIVE, false },
-    { "latch", player_latch, HF_EXCLUSIVE, false },
+    { "mutex", player_lock, HF_EXCLUSIVE, false, false },
+    { "once", player_lock, HF_EXCLUSIVE, false, true },
+    { "fair", player_lock, HF_FAIR, false, false },
+    { "fair-once", player_lock, HF_FAIR, false, true },
+    { "read", player_lock, HF_SHARED, false, false },
+    { "write", player_lock, HF_WRITE, false, false },
+    { "fenced", player_lock, HF_FENCED, false, false },
+    { "spin", player_lock, HF_SPIN, false, false },
+    { "multi", player_lock, HF_EXCLUSIVE, true, false },
+    { "permits", player_permits, HF_PERMITS, false, false },
+    { "semaphore", player_semaphore, HF_EXCLUSIVE, false, false },
+    { "latch", player_latch, HF_EXCLUSIVE, false, false },
+    { "bucket", player_bucket, HF_EXCLUSIVE, false, false },
+    { "map", player_map, HF_EXCLUSIVE, false, false },
 };
 
 struct actor {
@@ -142,6 +146,7 @@ static void act(struct actor *actor, char *line)
             continue;
         command.mode = kinds[i].mode;
         command.is_multi = kinds[i].is_multi;
+        command.is_once = kinds[i].is_once;
         if (!kinds[i].act(&actor->self, &command, answer))
             snprintf(answer, sizeof answer, "error no verb %s", command.word[0]);
     }
@@ -215,15 +220,16 @@ static int read_commands(void)
 
 int main(int argc, char **argv)
 {
-    char uri[64], hello[128];
+    char uri[128], hello[128];
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: interop_player PORT TTL_MS\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: interop_player PORT TTL_MS [PREFIX]\n");
         return 64;
     }
     player.port = atoi(argv[1]);
     player.ttl_ms = atoll(argv[2]);
-    snprintf(uri, sizeof uri, "redis://127.0.0.1:%d", player.port);
+    snprintf(uri, sizeof uri, "redis://127.0.0.1:%d%s%s", player.port, argc > 3 ? "?prefix=" : "",
+             argc > 3 ? argv[3] : "");
     if (hf_open(uri, HF_CLIENT(.poll_ms = POLL_MS), &player.client) != HF_OK) {
         fprintf(stderr, "interop_player: %s\n", hf_last_error());
         return 1;

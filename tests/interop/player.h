@@ -43,6 +43,7 @@ struct player_thread {
 struct player_command {
     enum hf_mode mode;
     bool is_multi; /* the name is several, "one+two" */
+    bool is_once;  /* its owner cannot take it again */
     const char *word[PLAYER_WORDS];
 };
 
@@ -65,7 +66,7 @@ int player_acquire(const struct player *player, const struct player_command *com
 typedef bool player_act(struct player_thread *self, const struct player_command *command,
                         char *answer);
 
-player_act player_lock, player_permits, player_semaphore, player_latch;
+player_act player_lock, player_permits, player_semaphore, player_latch, player_bucket, player_map;
 
 /* ------------------------------------------------------------------------------------------------
  * Storms: many threads that do the same thing again and again until the time is over (player_storm.c)

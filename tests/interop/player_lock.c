@@ -32,6 +32,7 @@ int player_acquire(const struct player *player, const struct player_command *com
         .lease_ms = lease_ms,
         .mode = command->mode,
         .permits = permits,
+        .reentry = command->is_once ? HF_OFF : 0,
     };
 
     if (command->is_multi)
@@ -100,6 +101,18 @@ static void is_held(const struct player_thread *self, size_t at, char *answer)
     player_ok(answer, "held=%d", state == HF_HELD || state == HF_AT_RISK);
 }
 
+/* How often the thread has it. */
+static void count(const struct player_thread *self, const struct player_command *command,
+                  char *answer)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < self->holds; i++)
+        count += self->hold[i].mode == command->mode &&
+                 strcmp(self->hold[i].name, command->word[1]) == 0;
+    player_ok(answer, "count=%d", count);
+}
+
 /* What people see of it. */
 static void look(hf_client *client, const char *name, char *answer)
 {
@@ -148,6 +161,8 @@ bool player_lock(struct player_thread *self, const struct player_command *comman
         give(self, at, answer);
     else if (player_is(command, "held"))
         is_held(self, at, answer);
+    else if (player_is(command, "count"))
+        count(self, command, answer);
     else if (player_is(command, "look"))
         look(self->player->client, command->word[1], answer);
     else

@@ -46,6 +46,10 @@ bool player_permits(struct player_thread *self, const struct player_command *com
 
     if (player_is(command, "set"))
         done(answer, hf_permits_set(client, name, number));
+    else if (player_is(command, "resize"))
+        done(answer, hf_permits_resize(client, name, number));
+    else if (player_is(command, "delete"))
+        done(answer, hf_permits_delete(client, name));
     else if (player_is(command, "add"))
         done(answer, hf_permits_add(client, name, number));
     else if (player_is(command, "count"))

@@ -178,6 +178,8 @@ static const struct scenario scenarios[] = {
     { "renewal, writer", PAIRS_BOTH, play_renewed },
     { "renewal, reader", PAIRS_BOTH, play_reader_renewed },
     { "forced unlock", PAIRS_BOTH, play_forced },
+    { "forced unlock, readers", PAIRS_BOTH, play_forced_readers },
+    { "forced unlock, the other mode", PAIRS_OURS, play_forced_mode },
 };
 
 const struct kind kind_write = {

@@ -84,6 +84,69 @@ static void play_two(struct stage *stage)
     expect_text(stage, "job", "0");
 }
 
+/* There is none yet: no permits, and only a release makes one. Fewer of them is less than none. */
+static void play_missing(struct stage *stage)
+{
+    bool has_return = stage->make_a == MAKE_C;
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    has_return |= stage->a->version[0] != '3';
+    assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore try job 1"), "got"), 0);
+    assert_int_equal(answer_number(side_do(stage->a, "t", "semaphore count job"), "count"), 0);
+    assert_int_equal(answer_number(side_do(stage->a, "t", "semaphore drain job"), "count"), 0);
+    if (has_return)
+        expect_done(stage->a, "return job 2", false);
+    expect_keys(stage, NULL);
+    begin_wait(stage, "semaphore", TOPIC_PERMITS, "job 1", "job");
+    side_do(stage->a, "t", "semaphore unlock job 2");
+    assert_int_equal(answer_number(side_hear_well(stage->b, "w"), "got"), 1);
+    expect_text(stage, "job", "1");
+    if (has_return)
+        expect_done(stage->a, "return job 1", true);
+    expect_text(stage, "job", has_return ? "2" : "1");
+    expect_done(stage->b, "delete job", true);
+    expect_done(stage->a, "delete job", false);
+    expect_keys(stage, NULL);
+}
+
+/* A semaphore that vanishes: takers and givers leave its end where it is. */
+static void play_ttl(struct stage *stage)
+{
+    stage_sides(stage, TTL_MS, TTL_MS);
+    skip_if_old(stage->a, "its semaphores have no ttl before 3.29");
+    listen_all(stage);
+    expect_done(stage->a, "set job 3 1500", true);
+    expect_message(stage, CHANNEL, "3");
+    expect_ttl(stage, "job", 1, 1500);
+    side_do(stage->b, "t", "semaphore lock job 2");
+    side_do(stage->a, "t", "semaphore lock job 1");
+    assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore try job 1"), "got"), 0);
+    side_do(stage->b, "t", "semaphore unlock job 1");
+    expect_message(stage, CHANNEL, "1");
+    expect_text(stage, "job", "1");
+    expect_ttl(stage, "job", 1, 1500);
+    AWAIT(raw_integer(&stage->server, "EXISTS job") == 0);
+    assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore count job"), "count"), 0);
+    assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore try job 1"), "got"), 0);
+    expect_done(stage->b, "set job 1", true);
+    expect_message(stage, CHANNEL, "1");
+    expect_ttl(stage, "job", -1, -1);
+}
+
+/* a takes all that there are, again and again, and gives them back; b takes one: none is lost, none made. */
+static void play_drained(struct stage *stage)
+{
+    stage_sides(stage, TTL_MS, TTL_MS);
+    stage->storm_ms /= 2;
+    expect_done(stage->a, "set job 5", true);
+    side_tell(stage->a, "t", "semaphore drain-storm job 0 inside 5 3 %d", stage->storm_ms);
+    side_tell(stage->b, "t", "semaphore storm job 1 inside 5 4 %d", stage->storm_ms);
+    check_storm(stage, NULL);
+    expect_text(stage, "job", "5");
+    expect_text(stage, "inside", "0");
+    expect_keys(stage, "job", "inside", NULL);
+}
+
 static void play_conserved(struct stage *stage)
 {
     stage_sides(stage, TTL_MS, TTL_MS);
@@ -101,6 +164,9 @@ static const struct scenario scenarios[] = {
     { "two at a time", PAIRS_BOTH, play_two },
     { "hand-off", PAIRS_ALL, play_handoffs },
     { "permits conserved", PAIRS_ONE, play_conserved },
+    { "there is none", PAIRS_BOTH, play_missing },
+    { "ttl", PAIRS_BOTH, play_ttl },
+    { "drained", PAIRS_BOTH, play_drained },
 };
 
 const struct kind kind_semaphore = { "semaphore", TOPIC_PERMITS,

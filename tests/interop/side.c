@@ -16,6 +16,7 @@ const char *side_classpath;
 struct start {
     enum make make;
     int port, ttl_ms;
+    const char *prefix;
 };
 
 const char *side_name(enum make make)
@@ -35,17 +36,19 @@ static int become_player(const struct parent *parent, void *arg)
     if (dup2(parent->in, STDIN_FILENO) < 0 || dup2(parent->out, STDOUT_FILENO) < 0)
         return 98;
     if (start->make == MAKE_C)
-        execl(HF_TEST_BIN "/interop_player", "interop_player", port, ttl, (char *)NULL);
+        execl(HF_TEST_BIN "/interop_player", "interop_player", port, ttl, start->prefix,
+              (char *)NULL);
     else
         execlp("java", "java", "-XX:+UseSerialGC", HEAP,
                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", side_classpath,
-               "org.holdfast.interop.Player", uri, ttl, (char *)NULL);
+               "org.holdfast.interop.Player", uri, ttl, start->prefix, (char *)NULL);
     return 127;
 }
 
-void side_start(struct side *side, enum make make, const struct server *server, int ttl_ms)
+void side_start(struct side *side, enum make make, const struct server *server, int ttl_ms,
+                const char *prefix)
 {
-    struct start start = { .make = make, .port = server->port, .ttl_ms = ttl_ms };
+    struct start start = { .make = make, .port = server->port, .ttl_ms = ttl_ms, .prefix = prefix };
     const char *hello;
 
     memset(side, 0, sizeof *side);

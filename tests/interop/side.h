@@ -30,8 +30,10 @@ extern const char *side_classpath;
 
 const char *side_name(enum make make); /* "c", "java" */
 
-/* Starts one, whose watchdog's ttl is as said, and waits until it is there. */
-void side_start(struct side *side, enum make make, const struct server *server, int ttl_ms);
+/* Starts one, whose watchdog's ttl is as said, and waits until it is there. Its names have the prefix, if it is
+ * not NULL. */
+void side_start(struct side *side, enum make make, const struct server *server, int ttl_ms,
+                const char *prefix);
 void side_kill(struct side *side); /* by SIGKILL, if it runs */
 
 /* Tells a thread what to do: "mutex lock NAME". */

@@ -62,6 +62,7 @@ static const struct scenario scenarios[] = {
     { "counter", PAIRS_ONE, play_storm },
     { "killed holder", PAIRS_BOTH, play_killed },
     { "renewal", PAIRS_BOTH, play_renewed },
+    { "forced unlock", PAIRS_BOTH, play_forced },
 };
 
 const struct kind kind_spin = { "spin", TOPIC_NONE, "job",

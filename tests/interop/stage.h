@@ -46,6 +46,7 @@ struct kind {
 
 extern const struct kind kind_mutex, kind_fair, kind_write, kind_fenced, kind_spin, kind_multi;
 extern const struct kind kind_semaphore, kind_permits, kind_latch;
+extern const struct kind kind_once, kind_value, kind_mapped;
 
 /* The server and the sides go on to the next scenario, unless one failed or killed them; the data do not. */
 struct stage {
@@ -59,7 +60,10 @@ struct stage {
 
 /* Both sides, with watchdogs of these ttls. */
 void stage_sides(struct stage *stage, int ttl_a_ms, int ttl_b_ms);
-/* A defect of Redisson's before 4.0 that is none of ours: the scenario is left out, and this is printed. */
+/* Both with the default ttl, and this before their names: Redisson's by a name mapper, ours by ?prefix=. */
+#define PREFIX "app:"
+void stage_mapped_sides(struct stage *stage);
+/* What Redisson before 4.0 does wrong, or has not yet: the scenario is left out, and this is printed. */
 void skip_if_old(const struct side *side, const char *why);
 
 /* ------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@ package org.holdfast.interop;
 
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -11,15 +10,20 @@ import org.redisson.api.RedissonClient;
 
 /** Whatever is an RLock. Times are System.nanoTime(), which on Linux is CLOCK_MONOTONIC, for all processes the same. */
 final class Locks implements Player.Kind {
-    private final RedissonClient redisson;
-    private final Function<String, RLock> kind;
+    /** The lock of a name. */
+    interface Maker {
+        RLock make(String name) throws Exception;
+    }
 
-    private Locks(RedissonClient redisson, Function<String, RLock> kind) {
+    private final RedissonClient redisson;
+    private final Maker kind;
+
+    private Locks(RedissonClient redisson, Maker kind) {
         this.redisson = redisson;
         this.kind = kind;
     }
 
-    static Locks of(RedissonClient redisson, Function<String, RLock> kind) {
+    static Locks of(RedissonClient redisson, Maker kind) {
         return new Locks(redisson, kind);
     }
 
@@ -72,7 +76,7 @@ final class Locks implements Player.Kind {
 
     @Override
     public String act(String verb, String[] arguments) throws Exception {
-        RLock lock = kind.apply(arguments[0]);
+        RLock lock = kind.make(arguments[0]);
         switch (verb) {
             case "lock":
                 lock.lock();
@@ -92,6 +96,8 @@ final class Locks implements Player.Kind {
                 return "done=" + (lock.forceUnlock() ? 1 : 0);
             case "held":
                 return "held=" + (lock.isHeldByCurrentThread() ? 1 : 0);
+            case "count":
+                return "count=" + lock.getHoldCount();
             case "look":
                 return "locked=" + (lock.isLocked() ? 1 : 0) + " left=" + lock.remainTimeToLive();
             case "storm":

@@ -68,10 +68,18 @@ final class Permits implements Player.Kind {
     @Override
     public String act(String verb, String[] arguments) throws Exception {
         RPermitExpirableSemaphore semaphore = redisson.getPermitExpirableSemaphore(arguments[0]);
-        int permits = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 1;
+        int permits = arguments.length > 1 && !verb.equals("force") ? Integer.parseInt(arguments[1]) : 1;
         switch (verb) {
             case "set":
                 return "done=" + (semaphore.trySetPermits(permits) ? 1 : 0);
+            case "resize":
+                semaphore.setPermits(permits);
+                return "done=1";
+            case "delete":
+                return "done=" + (semaphore.delete() ? 1 : 0);
+            case "force":
+                semaphore.release(arguments[1]);
+                return "done=1";
             case "add":
                 return change(semaphore, permits);
             case "count":
@@ -85,6 +93,9 @@ final class Permits implements Player.Kind {
             case "try":
                 return taken(arguments[0], permits == 1 ? Collections.singletonList(semaphore.tryAcquire())
                         : semaphore.tryAcquire(permits));
+            case "timed":
+                return taken(arguments[0], Collections.singletonList(
+                        semaphore.tryAcquire(Long.parseLong(arguments[1]), TimeUnit.MILLISECONDS)));
             case "unlock":
                 return release(semaphore);
             case "storm": {

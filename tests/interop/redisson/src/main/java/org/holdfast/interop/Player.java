@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.SingleServerConfig;
 
 /**
  * The Java side of the interop tests. It does what it is told on its standard input, one line a command
@@ -41,10 +42,14 @@ public final class Player {
         kinds.put("write", Locks.of(redisson, name -> redisson.getReadWriteLock(name).writeLock()));
         kinds.put("fenced", Locks.of(redisson, redisson::getFencedLock));
         kinds.put("spin", Locks.of(redisson, redisson::getSpinLock));
+        kinds.put("once", Locks.of(redisson, name -> Newer.once(redisson, name, false)));
+        kinds.put("fair-once", Locks.of(redisson, name -> Newer.once(redisson, name, true)));
         kinds.put("multi", Locks.of(redisson, names -> Locks.multi(redisson, names)));
         kinds.put("semaphore", new Semaphores(redisson));
         kinds.put("permits", new Permits(redisson));
         kinds.put("latch", new Latches(redisson));
+        kinds.put("bucket", Values.buckets(redisson));
+        kinds.put("map", Values.maps(redisson));
         kinds.put("thread", (verb, arguments) -> "asleep=" + (isAsleep(named.get(arguments[0])) ? 1 : 0));
     }
 
@@ -95,12 +100,15 @@ public final class Player {
         }
     }
 
-    /** Arguments: redis://HOST:PORT and the watchdog's timeout in ms. */
-    public static void main(String[] arguments) throws IOException {
+    /** Arguments: redis://HOST:PORT, the watchdog's timeout in ms, and what a name mapper puts before names. */
+    public static void main(String[] arguments) throws Exception {
         Config config = new Config();
         config.setLockWatchdogTimeout(Long.parseLong(arguments[1]));
-        config.useSingleServer().setAddress(arguments[0]).setConnectionMinimumIdleSize(2)
-                .setConnectionPoolSize(16);
+        SingleServerConfig server = config.useSingleServer().setAddress(arguments[0])
+                .setConnectionMinimumIdleSize(2).setConnectionPoolSize(16);
+        if (arguments.length > 2) {
+            Newer.setPrefix(config, server, arguments[2]);
+        }
         RedissonClient redisson = Redisson.create(config);
         say("-", "ok client=" + redisson.getId() + " version="
                 + Redisson.class.getPackage().getImplementationVersion());

@@ -40,13 +40,32 @@ final class Semaphores implements Player.Kind {
         semaphore.release(permits);
     }
 
+    /** Takes all that there are, and gives them back. */
+    private static void drain(RSemaphore semaphore, RAtomicLong inside, long most) throws Exception {
+        int taken = semaphore.drainPermits();
+        for (; taken == 0; taken = semaphore.drainPermits()) {
+            Thread.sleep(1);
+        }
+        if (inside.addAndGet(taken) > most) {
+            throw new IllegalStateException("more than " + most + " inside");
+        }
+        inside.addAndGet(-taken);
+        semaphore.release(taken);
+    }
+
+    private static String set(RSemaphore semaphore, int permits, String[] arguments) throws Exception {
+        boolean is = arguments.length > 2 ? Newer.trySetPermits(semaphore, permits, Long.parseLong(arguments[2]))
+                : semaphore.trySetPermits(permits);
+        return "done=" + (is ? 1 : 0);
+    }
+
     @Override
     public String act(String verb, String[] arguments) throws Exception {
         RSemaphore semaphore = redisson.getSemaphore(arguments[0]);
         int permits = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 1;
         switch (verb) {
             case "set":
-                return "done=" + (semaphore.trySetPermits(permits) ? 1 : 0);
+                return set(semaphore, permits, arguments);
             case "add":
                 return change(semaphore, permits);
             case "drain":
@@ -62,11 +81,17 @@ final class Semaphores implements Player.Kind {
                 return taken(semaphore.tryAcquire(permits, Long.parseLong(arguments[2]), TimeUnit.MILLISECONDS));
             case "unlock":
                 return release(semaphore, permits);
-            case "storm": {
+            case "return":
+                return "done=" + (Newer.releaseIfExists(semaphore, permits) ? 1 : 0);
+            case "delete":
+                return "done=" + (semaphore.delete() ? 1 : 0);
+            case "storm":
+            case "drain-storm": {
                 RAtomicLong inside = redisson.getAtomicLong(arguments[2]);
                 long most = Long.parseLong(arguments[3]);
-                return Storm.run(Integer.parseInt(arguments[4]), Long.parseLong(arguments[5]),
-                        () -> step(semaphore, inside, permits, most));
+                Storm.Step step = verb.equals("storm") ? () -> step(semaphore, inside, permits, most)
+                        : () -> drain(semaphore, inside, most);
+                return Storm.run(Integer.parseInt(arguments[4]), Long.parseLong(arguments[5]), step);
             }
             default:
                 throw new IllegalArgumentException("no verb " + verb);
