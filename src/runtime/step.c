@@ -72,8 +72,8 @@ void hfi_step_answered(hf_client *client, hfi_time now, struct hfi_step *step)
 /* Takes a request back that is in the store's hands, or will be in a moment, if it was not sent yet. */
 static void withdraw(hf_client *client, hfi_time now, struct hfi_request *request)
 {
-    if (request->outcome != HFI_PENDING || request->sent_ns)
-        return;
+    if (request->sent_ns || request->outcome != HFI_PENDING)
+        return; /* in this order: while a store that blocks executes it, the rest is not ours to see */
     if (client->is_wire) {
         client->store->class_->wire->withdraw(client->store, request);
         return;
