@@ -23,8 +23,12 @@ namespace holdfast
 namespace detail
 {
 
+template <class Events> class calls;
+
 class object
 {
+    template <class Events> friend class calls;
+
   public:
     const std::string &name() const noexcept
     {

@@ -7,6 +7,8 @@
  *     // the loop: poll events.fd() for POLLIN, then
  *     events.dispatch();
  *
+ * calls.hpp has what is started on semaphores, latches, buckets and the like.
+ *
  * Functions are called by dispatch() alone, on its thread, one for each thing that was started, whatever comes of
  * it; hf_last_error() has the details there. They may start further things, and cancel. A client has one such
  * object, and all that is started on the client is started here. What is under way when the object ends goes on
@@ -22,22 +24,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include <holdfast/client.hpp>
-#include <holdfast/objects.h>
+#include <holdfast/calls.hpp>
 
 namespace holdfast
 {
 
-class events
+class events : public detail::calls<events>
 {
+    friend class detail::calls<events>;
+
   public:
+    using detail::calls<events>::release;
+
     /* A hold, or an error. */
     using acquired = std::function<void(std::error_code, hold)>;
-    using finished = std::function<void(std::error_code)>;
     /* HF_AT_RISK or HF_LOST, at most once each; the hold is its owner's, and valid until released. */
     using changed = std::function<void(hold_view, hf_state)>;
-    /* What was started, for cancel(). */
-    using ticket = void *;
 
     explicit events(const client &of) : client_(of.get())
     {
@@ -100,7 +102,7 @@ class events
     {
         const hf_wait_options raw = waiting(wait);
 
-        return start({ nullptr, std::move(then), this }, name, error, [&](void *cookie) {
+        return start({ nullptr, told(std::move(then)), this }, name, error, [&](void *cookie) {
             return hf_semaphore_acquire_start(client_, detail::c_text(name), permits, &raw, cookie);
         });
     }
@@ -111,7 +113,7 @@ class events
     {
         const hf_wait_options raw = waiting(wait);
 
-        return start({ nullptr, std::move(then), this }, name, error, [&](void *cookie) {
+        return start({ nullptr, told(std::move(then)), this }, name, error, [&](void *cookie) {
             return hf_latch_await_start(client_, detail::c_text(name), &raw, cookie);
         });
     }
@@ -119,7 +121,7 @@ class events
     /* Starts a release. The hold is empty from now on. */
     void release(hold given, finished then, std::error_code &error = throws())
     {
-        start({ nullptr, std::move(then), this }, "release", error,
+        start({ nullptr, told(std::move(then)), this }, "release", error,
               [&](void *cookie) { return hf_release_start(given.detach(), cookie); });
     }
 
@@ -150,7 +152,7 @@ class events
   private:
     struct pending {
         acquired on_hold;
-        finished on_end;
+        answered on_end;
         const events *starter;
     };
 
@@ -165,6 +167,17 @@ class events
         static registry all;
 
         return all;
+    }
+
+    /* A call of an object, which is to be of the same client. */
+    template <class Start>
+    ticket start_call(hf_client *client, const std::string &name, answered then,
+                      std::error_code &error, Start begin)
+    {
+        const bool ours = client == client_;
+
+        return start({ nullptr, std::move(then), this }, ours ? name : name + " (another client's)",
+                     error, [&](void *cookie) { return begin(ours ? client : nullptr, cookie); });
     }
 
     static hf_wait_options waiting(std::optional<milliseconds> wait) noexcept
@@ -222,12 +235,13 @@ class events
         }
 
         hold got(event.type == HF_EVENT_ACQUIRED ? event.hold : nullptr);
+        detail::owned_value value(event.value);
         const std::unique_ptr<pending> owned = forget(event.cookie);
 
         if (owned && owned->on_hold)
             owned->on_hold(error, std::move(got));
         else if (owned && owned->on_end)
-            owned->on_end(error);
+            owned->on_end(error, event);
     }
 
     hf_client *client_;

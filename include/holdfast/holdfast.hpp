@@ -16,11 +16,13 @@
  *   mutex.hpp     locks for std::lock_guard, unique_lock, scoped_lock, shared_lock, and what becomes of a loss
  *   counters.hpp  semaphores, permits, latches
  *   values.hpp    buckets, maps, stamps
- *   events.hpp    event loops
+ *   events.hpp    event loops, with
+ *   calls.hpp     what they start on objects
  */
 #ifndef HOLDFAST_HOLDFAST_HPP
 #define HOLDFAST_HOLDFAST_HPP
 
+#include <holdfast/calls.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/counters.hpp>
 #include <holdfast/error.hpp>

@@ -39,11 +39,22 @@ inline hf_value bytes(std::string_view value) noexcept
     return { value.data() ? value.data() : "", value.size() };
 }
 
+inline std::optional<std::string> text_of(const hf_value &value)
+{
+    if (!value.bytes)
+        return std::nullopt;
+    return std::string(static_cast<const char *>(value.bytes), value.len);
+}
+
 /* Bytes from C. */
 class owned_value
 {
   public:
     owned_value() noexcept = default;
+    explicit owned_value(const hf_value &value) noexcept : raw(value)
+    {
+    }
+
     owned_value(const owned_value &) = delete;
     owned_value &operator=(const owned_value &) = delete;
 
@@ -54,9 +65,7 @@ class owned_value
 
     std::optional<std::string> get() const
     {
-        if (!raw.bytes)
-            return std::nullopt;
-        return std::string(static_cast<const char *>(raw.bytes), raw.len);
+        return text_of(raw);
     }
 
     hf_value raw{};
