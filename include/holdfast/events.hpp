@@ -101,8 +101,9 @@ class events : public detail::calls<events>
                              std::error_code &error = throws())
     {
         const hf_wait_options raw = waiting(wait);
+        answered on_end = told(std::move(then));
 
-        return start({ nullptr, told(std::move(then)), this }, name, error, [&](void *cookie) {
+        return start({ nullptr, std::move(on_end), this }, name, error, [&](void *cookie) {
             return hf_semaphore_acquire_start(client_, detail::c_text(name), permits, &raw, cookie);
         });
     }
@@ -112,8 +113,9 @@ class events : public detail::calls<events>
                        std::error_code &error = throws())
     {
         const hf_wait_options raw = waiting(wait);
+        answered on_end = told(std::move(then));
 
-        return start({ nullptr, told(std::move(then)), this }, name, error, [&](void *cookie) {
+        return start({ nullptr, std::move(on_end), this }, name, error, [&](void *cookie) {
             return hf_latch_await_start(client_, detail::c_text(name), &raw, cookie);
         });
     }
@@ -121,7 +123,9 @@ class events : public detail::calls<events>
     /* Starts a release. The hold is empty from now on. */
     void release(hold given, finished then, std::error_code &error = throws())
     {
-        start({ nullptr, told(std::move(then)), this }, "release", error,
+        answered on_end = told(std::move(then));
+
+        start({ nullptr, std::move(on_end), this }, "release", error,
               [&](void *cookie) { return hf_release_start(given.detach(), cookie); });
     }
 

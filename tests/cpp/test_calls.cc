@@ -258,14 +258,15 @@ void values_that_are_not_taken()
         events events(a);
         bool caught = false;
 
-        events.get(bucket, [](std::error_code, std::optional<std::string>) { throw 7; });
+        events.get(bucket, [](std::error_code, const std::optional<std::string> &) { throw 7; });
         try {
             loop(events, [] { return false; });
         } catch (int thrown) {
             caught = thrown == 7;
         }
         CHECK(caught);
-        events.get(bucket, [](std::error_code, std::optional<std::string>) { CHECK(false); });
+        events.get(bucket,
+                   [](std::error_code, const std::optional<std::string> &) { CHECK(false); });
     }
     events events(a);
     std::size_t count = 0;
