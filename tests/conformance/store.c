@@ -71,6 +71,24 @@ static void sqlite_check_clean(void)
     assert_int_equal(folder_count(path), 0);
 }
 
+static sqlite3 *frozen;
+
+static void sqlite_freeze(void)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/store", folder);
+    assert_int_equal(sqlite3_open_v2(path, &frozen, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(frozen, PATIENCE_MS);
+    assert_int_equal(sqlite3_exec(frozen, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+}
+
+static void sqlite_thaw(void)
+{
+    assert_int_equal(sqlite3_exec(frozen, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(frozen);
+}
+
 /* Whoever needs the lock buries the dead. */
 static void sqlite_bury(void)
 {
@@ -156,11 +174,21 @@ static void redis_bury(void)
     raw_close(&server);
 }
 
-#define REDIS redis_stop, get_uri, redis_check_clean, redis_bury
+static void redis_freeze(void)
+{
+    server_pause(&server);
+}
+
+static void redis_thaw(void)
+{
+    server_continue(&server);
+}
+
+#define REDIS redis_stop, get_uri, redis_check_clean, redis_bury, redis_freeze, redis_thaw, false
 
 static const struct store STORES[] = {
     { "sqlite", true, true, always, sqlite_start, sqlite_stop, get_uri, sqlite_check_clean,
-      sqlite_bury },
+      sqlite_bury, sqlite_freeze, sqlite_thaw, true },
     { "redis", false, false, redis_exists, redis_start, REDIS },
     { "redis-unix", false, false, redis_exists, redis_unix_start, REDIS },
     { "redis-prefix", false, false, redis_exists, redis_prefix_start, REDIS },

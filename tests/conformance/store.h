@@ -22,6 +22,9 @@ struct store {
     const char *(*uri)(void);
     void (*check_clean)(void); /* nothing of ours is left, all clients being closed */
     void (*bury)(void);        /* removes what stands for a dead process until it runs out */
+    void (*freeze)(void);      /* it answers nobody … */
+    void (*thaw)(void);        /* … until now */
+    bool one_by_one;           /* a call is not begun before the one before it is done */
 };
 
 extern const struct store *store;

@@ -4,6 +4,7 @@
  * in for malloc() and its kin, and for clock_gettime(), for the libraries too.
  */
 #include "conformance/store.h"
+#include "holdfast/objects.h"
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -197,6 +198,39 @@ static void events_without_memory(void **state)
     }
 }
 
+/* A call that was started is done, or said not to be; also the one that takes its event lacks nothing. */
+static void calls_without_memory(void **state)
+{
+    (void)state;
+    for (long nth = 0; nth < 40; nth++) {
+        hf_client *a = client_open();
+        int64_t n = -1;
+        int error;
+
+        assert_true(hf_fd(a) >= 0);
+        arm(nth, false);
+        error = hf_semaphore_release_start(a, "s", 1, a);
+        if (error == HF_OK) {
+            struct hf_event event = next_event(a);
+
+            disarm();
+            assert_ptr_equal(event.cookie, a);
+            error = event.error;
+        }
+        disarm();
+        no_event(a);
+        if (error != HF_ERR_UNSUPPORTED) {
+            assert_true(is_defined(error));
+            assert_int_equal(hf_semaphore_available(a, "s", &n), HF_OK);
+            if (error != HF_ERR_UNSURE)
+                assert_int_equal(n, error == HF_OK);
+            assert_in_range(n, 0, 1);
+            hf_semaphore_delete(a, "s");
+        }
+        hf_close(a);
+    }
+}
+
 static void not_here(void **state)
 {
     (void)state;
@@ -339,10 +373,15 @@ static void the_wall_clock(void **state)
     }
 
 static const struct CMUnitTest TESTS[] = {
-    MEMORY_TEST(memory_of_an_acquire),  MEMORY_TEST(memory_of_a_wait),
-    MEMORY_TEST(no_memory_any_more),    MEMORY_TEST(releasing_without_memory),
-    MEMORY_TEST(events_without_memory), TEST(descriptors),
-    TEST(descriptors_of_a_client),      TEST(the_wall_clock),
+    MEMORY_TEST(memory_of_an_acquire),
+    MEMORY_TEST(memory_of_a_wait),
+    MEMORY_TEST(no_memory_any_more),
+    MEMORY_TEST(releasing_without_memory),
+    MEMORY_TEST(events_without_memory),
+    MEMORY_TEST(calls_without_memory),
+    TEST(descriptors),
+    TEST(descriptors_of_a_client),
+    TEST(the_wall_clock),
 };
 
 SUITE_MAIN("scarce", TESTS)

@@ -227,6 +227,39 @@ static void cancelled_together(void **state)
     hf_close(b);
 }
 
+/* While the store stands still: what it was not given yet is called back at once, the rest goes on. */
+static void cancelled_meanwhile(void **state)
+{
+    enum { N = 10 };
+    hf_client *a = client_open_with(HF_CLIENT(.op_timeout_ms = 60000)), *b = client_open();
+    struct hf_event event = { .size = sizeof event };
+    int done = 0, called_back = 0;
+
+    (void)state;
+    assert_int_equal(hf_semaphore_set(a, "s", 0, 0), HF_OK);
+    store->freeze();
+    for (int i = 0; i < N; i++)
+        assert_int_equal(hf_semaphore_release_start(a, "s", 1, a), HF_OK);
+    nap_us(50000); /* the first is in its hands */
+    assert_int_equal(hf_cancel(a, a), HF_OK);
+    while (hf_next(a, &event) == 1) {
+        assert_int_equal(event.error, HF_ERR_CANCELLED);
+        called_back++;
+    }
+    if (store->one_by_one)
+        assert_in_range(called_back, N - 1, N); /* unless it has not even begun */
+    else
+        assert_int_equal(called_back, 0);
+    store->thaw();
+    for (; done < N - called_back; done++)
+        assert_int_equal(event_of(a, a).type, HF_EVENT_DONE);
+    no_event(a);
+    assert_int_equal(available(b, "s"), done);
+    assert_int_equal(hf_semaphore_delete(b, "s"), HF_OK);
+    hf_close(a);
+    hf_close(b);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The end of the client
  */
@@ -368,9 +401,9 @@ static void other_events(void **state)
 
 static const struct CMUnitTest TESTS[] = {
     TEST(many_in_order),         TEST(among_others),       TEST(from_any_thread),
-    TEST(cancelled_at_any_time), TEST(cancelled_together), TEST(closed_meanwhile),
-    TEST(closed_with_events),    TEST(in_a_child),         TEST(small_events),
-    TEST(other_events),
+    TEST(cancelled_at_any_time), TEST(cancelled_together), TEST(cancelled_meanwhile),
+    TEST(closed_meanwhile),      TEST(closed_with_events), TEST(in_a_child),
+    TEST(small_events),          TEST(other_events),
 };
 
 SUITE_MAIN("under_way", TESTS)
