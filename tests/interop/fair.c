@@ -9,6 +9,8 @@
 /* How long a place in the queue is kept for who waits without an end: Redisson's fairLockWaitTimeout. */
 #define PLACE_MS 300000
 
+#define OLD_WAITERS "a waiter can sleep for ever when a lease ends without a release"
+
 static long long queue_length(struct stage *stage)
 {
     return raw_integer(&stage->server, "LLEN " QUEUE);
@@ -67,17 +69,28 @@ static void play_data(struct stage *stage)
     expect_no_message(stage);
 }
 
+/* Until when the last one's place is kept. */
+static long long last_deadline(struct stage *stage)
+{
+    char owner[OWNER_ROOM];
+
+    snprintf(owner, sizeof owner, "%s", raw_text(&stage->server, "LINDEX " QUEUE " -1"));
+    return atoll(raw_text(&stage->server, "ZSCORE " DEADLINE " %s", owner));
+}
+
 /* Who gives up leaves nothing behind, and keeps nobody waiting. */
 static void play_give_up(struct stage *stage)
 {
-    long long from, at;
+    long long from, at, before;
 
     stage_sides(stage, TTL_MS, TTL_MS);
     lock(stage->a, "fair", "job", NULL);
     queue_up(stage, stage->b, "w", "timed job 1500", 1);
     queue_up(stage, stage->a, "w", "lock job", 2);
+    before = last_deadline(stage);
     assert_int_equal(answer_number(side_hear_well(stage->b, "w"), "got"), 0);
     AWAIT(queue_length(stage) == 1);
+    assert_int_equal(before - last_deadline(stage), 1500); /* it counted on that time */
     assert_int_equal(raw_integer(&stage->server, "ZCARD " DEADLINE), 1);
     from = answer_number(side_do(stage->a, "t", "fair unlock job"), "from");
     at = answer_number(side_hear_well(stage->a, "w"), "at");
@@ -89,7 +102,7 @@ static void play_give_up(struct stage *stage)
 static void play_fair_killed(struct stage *stage)
 {
     stage_sides(stage, TTL_SOON_MS, TTL_MS);
-    skip_if_old(stage->b, "a waiter whose holder has renewed and died can wait for ever");
+    skip_if_old(stage->b, OLD_WAITERS);
     kill_holder(stage, "fair", "fair", "job");
 }
 
@@ -111,6 +124,7 @@ static void expect_only(struct stage *stage, char name[][8], int waiter)
 static void play_order(struct stage *stage)
 {
     char name[WAITERS][8];
+    long long before;
 
     stage_sides(stage, TTL_MS, TTL_MS);
     lock(stage->a, "fair", "job", NULL);
@@ -119,13 +133,75 @@ static void play_order(struct stage *stage)
         queue_up(stage, side_of(stage, i), name[i], "lock job", i + 1);
     }
     assert_int_equal(raw_integer(&stage->server, "ZCARD " DEADLINE), WAITERS);
+    before = last_deadline(stage);
     unlock(stage->a, "fair", "job");
     for (int i = 0; i < WAITERS; i++) {
         side_hear_well(side_of(stage, i), name[i]);
+        if (i == 0) /* the time that the first could have waited */
+            assert_int_equal(before - last_deadline(stage), PLACE_MS);
         nap_ms(20);
         expect_only(stage, name, i);
         side_do(side_of(stage, i), name[i], "fair unlock job");
     }
+    expect_keys(stage, NULL);
+}
+
+/* Nobody gives it back: each gets it when the lease of the one before is over, in order. */
+static void play_leases(struct stage *stage)
+{
+    char name[WAITERS][8];
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    skip_if_old(stage->a, OLD_WAITERS);
+    skip_if_old(stage->b, OLD_WAITERS);
+    side_do(stage->a, "t", "fair lease job 1000");
+    for (int i = 0; i < WAITERS; i++) {
+        snprintf(name[i], sizeof name[i], "w%d", i);
+        side_tell(side_of(stage, i), name[i], "fair lease job 400");
+        AWAIT(queue_length(stage) > i);
+    }
+    for (int i = 0; i < WAITERS; i++) {
+        side_hear_well(side_of(stage, i), name[i]);
+        expect_only(stage, name, i);
+    }
+    for (int i = 0; i < WAITERS - 1; i++) {
+        char what[] = "fair unlock job";
+
+        expect_refused(side_of(stage, i), name[i], what);
+    }
+    AWAIT(raw_integer(&stage->server, "EXISTS job") == 0);
+    expect_keys(stage, NULL);
+}
+
+/* As if the time had come at which the first one's place runs out. */
+static void end_first_place(struct stage *stage)
+{
+    char owner[OWNER_ROOM];
+
+    snprintf(owner, sizeof owner, "%s", raw_text(&stage->server, "LINDEX " QUEUE " 0"));
+    raw_do(&stage->server, "ZADD " DEADLINE " %lld %s", wall_ms() - 1, owner);
+}
+
+/* The first in the queue is killed: its place is passed over when its time is over. That of ours is kept by us for 30 s
+ * more, of which only our own waiters know better. */
+static void play_dead_waiter(struct stage *stage)
+{
+    int64_t from;
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    if (stage->make_b == MAKE_C)
+        skip_if_old(stage->a, "its waiter does not look when the lock is free");
+    side_do(stage->a, "t", "fair lease job 1500");
+    from = now_ms();
+    queue_up(stage, stage->b, "w", "timed job 1000", 1);
+    queue_up(stage, stage->a, "w", "lock job", 2);
+    side_kill(stage->b);
+    AWAIT(raw_integer(&stage->server, "EXISTS job") == 0);
+    if (stage->make_b == MAKE_C)
+        end_first_place(stage);
+    side_hear_well(stage->a, "w");
+    assert_true(now_ms() - from < 2500 + WOKEN_MS);
+    side_do(stage->a, "w", "fair unlock job");
     expect_keys(stage, NULL);
 }
 
@@ -140,11 +216,13 @@ static const struct scenario scenarios[] = {
     { "seen", PAIRS_BOTH, play_fair_seen },
     { "data", PAIRS_BOTH, play_data },
     { "order", PAIRS_BOTH, play_order },
-    { "giving up", PAIRS_BOTH, play_give_up },
+    { "giving up", PAIRS_BOTH_ASLEEP, play_give_up },
+    { "leases, in order", PAIRS_BOTH_ASLEEP, play_leases },
+    { "dead waiter", PAIRS_BOTH_ASLEEP, play_dead_waiter },
     { "hand-off", PAIRS_ALL, play_handoff },
     { "counter", PAIRS_ONE, play_storm },
-    { "killed holder", PAIRS_BOTH, play_fair_killed },
-    { "renewal", PAIRS_BOTH, play_renewed },
+    { "killed holder", PAIRS_BOTH_ASLEEP, play_fair_killed },
+    { "renewal", PAIRS_BOTH_ASLEEP, play_renewed },
     { "forced unlock", PAIRS_BOTH, play_forced },
 };
 

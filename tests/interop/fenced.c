@@ -47,8 +47,8 @@ static const struct scenario scenarios[] = {
     { "data and tokens", PAIRS_BOTH, play_data },
     { "hand-off", PAIRS_ALL, play_handoff },
     { "counter", PAIRS_ONE, play_storm },
-    { "killed holder", PAIRS_BOTH, play_killed },
-    { "renewal", PAIRS_BOTH, play_renewed },
+    { "killed holder", PAIRS_BOTH_ASLEEP, play_killed },
+    { "renewal", PAIRS_BOTH_ASLEEP, play_renewed },
     { "forced unlock", PAIRS_BOTH, play_forced },
 };
 

@@ -66,6 +66,34 @@ static void play_handoffs(struct stage *stage)
     print_figures(stage, "latch", took);
 }
 
+/* All who wait are let through, of both sides. */
+static void play_all(struct stage *stage)
+{
+    struct side *sides[2];
+    char name[8];
+
+    stage_sides(stage, TTL_MS, TTL_MS);
+    sides[0] = stage->a;
+    sides[1] = stage->b;
+    set(stage->a, "job 2", true);
+    for (int i = 0; i < 6; i++) {
+        long long looks = count_looks(&stage->server);
+
+        snprintf(name, sizeof name, "w%d", i / 2);
+        side_tell(sides[i % 2], name, "latch lock job");
+        AWAIT(count_looks(&stage->server) >= looks + 2);
+    }
+    AWAIT(count_subscribers(stage, TOPIC_LATCH, "job") >= 2);
+    unlock(stage->a, "latch", "job");
+    expect_count(stage, 1);
+    unlock(stage->b, "latch", "job");
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "w%d", i / 2);
+        assert_int_equal(answer_number(side_hear_well(sides[i % 2], name), "got"), 1);
+    }
+    expect_keys(stage, NULL);
+}
+
 /* Our waiters are told of a deletion; Redisson's wait on, as long as they were going to. */
 static void play_deleted(struct stage *stage)
 {
@@ -93,6 +121,7 @@ static void play_deleted(struct stage *stage)
 static const struct scenario scenarios[] = {
     { "data", PAIRS_BOTH, play_data },
     { "hand-off", PAIRS_ALL, play_handoffs },
+    { "all", PAIRS_BOTH, play_all },
     { "deleted", PAIRS_BOTH, play_deleted },
 };
 

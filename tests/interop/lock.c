@@ -204,6 +204,10 @@ void watch_renewal(struct stage *stage, const char *kind_a, const char *kind_b, 
     int64_t until;
     int rises = 0;
 
+    for (int i = 0; i < 2; i++) /* of what another thread had, more than once, nothing is left */
+        side_do(stage->a, "v", "%s lock %s", kind_a, kind->lock);
+    for (int i = 0; i < 2; i++)
+        side_do(stage->a, "v", "%s unlock %s", kind_a, kind->lock);
     lock(stage->a, kind_a, kind->lock, NULL);
     until = now_ms() +
             TTL_SOON_MS * 3 / 2; /* longer than the ttl; on a busy machine, as long as it takes */
@@ -232,15 +236,24 @@ void play_renewed(struct stage *stage)
 void look_at_holder(struct stage *stage, const char *kind_a, const char *is_called)
 {
     const char *what = stage->kind->lock, *answer;
-    char owner[OWNER_ROOM];
+    char owner[OWNER_ROOM], give[64];
 
     lock(stage->a, kind_a, what, owner);
+    expect_held(stage->a, kind_a, what, true);
+    assert_int_equal(answer_number(side_do(stage->a, "v", "%s held %s", kind_a, what), "held"), 0);
+    expect_held(stage->b, kind_a, what, false);
     answer = side_do(stage->b, "t", "%s look %s", kind_a, what);
     assert_int_equal(answer_number(answer, "locked"), 1);
     assert_in_range(answer_number(answer, "left"), TTL_MS - WOKEN_MS, TTL_MS);
     if (stage->make_b == MAKE_C) {
         assert_string_equal(answer_text(answer, "owner"), owner);
         assert_string_equal(answer_text(answer, "kind"), is_called);
+    }
+    if (stage->make_b ==
+        MAKE_JAVA) { /* with ours there is nothing that a stranger could give back */
+        snprintf(give, sizeof give, "%s unlock %s", kind_a, what);
+        expect_refused(stage->b, "t", give);
+        expect_held(stage->a, kind_a, what, true);
     }
     unlock(stage->a, kind_a, what);
     assert_int_equal(answer_number(side_do(stage->b, "t", "%s look %s", kind_a, what), "locked"),

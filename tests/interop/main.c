@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interop [-j] CLASSPATH SECONDS [KIND...]: the library beside Redisson, whose player is in CLASSPATH: each
- * scenario of each kind, or of these, by its pairs. SECONDS is how long the counters run. -j: Redisson beside
- * itself, which tells whether a scenario expects what it does.
+ * interop [-j] CLASSPATH SECONDS PART [KIND...]: the library beside Redisson, whose player is in CLASSPATH: each
+ * scenario of each kind, or of these, by its pairs. SECONDS is how long the counters run. PART: "asleep", those that
+ * sleep most of the time; "awake", the others; "all". -j: Redisson beside itself, which tells whether a scenario
+ * expects what it does.
  */
 #include <string.h>
 
@@ -116,23 +117,36 @@ static void add(const struct kind *kind, const struct scenario *scenario, enum m
     };
 }
 
-static void add_kind(const struct kind *kind, bool is_java_only)
+static bool is_asleep(enum pairs pairs)
+{
+    return pairs == PAIRS_BOTH_ASLEEP || pairs == PAIRS_OURS_ASLEEP;
+}
+
+static void add_pairs(const struct kind *kind, const struct scenario *scenario, bool is_java_only)
+{
+    enum pairs pairs = scenario->pairs;
+    bool is_ours = pairs == PAIRS_OURS || pairs == PAIRS_OURS_ASLEEP;
+
+    if (is_java_only && !is_ours)
+        add(kind, scenario, MAKE_JAVA, MAKE_JAVA);
+    if (is_java_only)
+        return;
+    add(kind, scenario, MAKE_C, MAKE_JAVA);
+    if (!is_ours && pairs != PAIRS_ONE)
+        add(kind, scenario, MAKE_JAVA, MAKE_C);
+    if (pairs == PAIRS_ALL) {
+        add(kind, scenario, MAKE_C, MAKE_C);
+        add(kind, scenario, MAKE_JAVA, MAKE_JAVA);
+    }
+}
+
+static void add_kind(const struct kind *kind, const char *part, bool is_java_only)
 {
     for (size_t i = 0; i < kind->count; i++) {
-        const struct scenario *scenario = &kind->scenario[i];
-        enum pairs pairs = scenario->pairs;
+        const char *is = is_asleep(kind->scenario[i].pairs) ? "asleep" : "awake";
 
-        if (is_java_only && pairs != PAIRS_OURS)
-            add(kind, scenario, MAKE_JAVA, MAKE_JAVA);
-        if (is_java_only)
-            continue;
-        add(kind, scenario, MAKE_C, MAKE_JAVA);
-        if (pairs == PAIRS_BOTH || pairs == PAIRS_ALL)
-            add(kind, scenario, MAKE_JAVA, MAKE_C);
-        if (pairs == PAIRS_ALL) {
-            add(kind, scenario, MAKE_C, MAKE_C);
-            add(kind, scenario, MAKE_JAVA, MAKE_JAVA);
-        }
+        if (strcmp(part, "all") == 0 || strcmp(part, is) == 0)
+            add_pairs(kind, &kind->scenario[i], is_java_only);
     }
 }
 
@@ -147,20 +161,24 @@ static bool is_named(char *const *names, const char *name)
 int main(int argc, char **argv)
 {
     bool is_java_only = argc > 1 && strcmp(argv[1], "-j") == 0;
+    size_t known = 0;
 
     argv += is_java_only;
-    if (argc - is_java_only < 3 || atoi(argv[2]) < 1) {
-        fprintf(stderr, "usage: interop [-j] CLASSPATH SECONDS [KIND...]\n");
+    if (argc - is_java_only < 4 || atoi(argv[2]) < 1) {
+        fprintf(stderr, "usage: interop [-j] CLASSPATH SECONDS all|asleep|awake [KIND...]\n");
         return 64;
     }
     side_classpath = argv[1];
     storm_ms = atoi(argv[2]) * 1000;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (!argv[3] || is_named(argv + 3, kinds[i]->name))
-            add_kind(kinds[i], is_java_only);
-    if (count == 0) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (argv[4] && !is_named(argv + 4, kinds[i]->name))
+            continue;
+        add_kind(kinds[i], argv[3], is_java_only);
+        known++;
+    }
+    if (known == 0) {
         fprintf(stderr, "interop: no kind is called so\n");
         return 64;
     }
-    return _cmocka_run_group_tests("interop", tests, count, NULL, end_all);
+    return count ? _cmocka_run_group_tests("interop", tests, count, NULL, end_all) : 0;
 }

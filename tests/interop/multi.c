@@ -45,8 +45,8 @@ static const struct scenario scenarios[] = {
     { "one part", PAIRS_BOTH, play_part },
     { "hand-off", PAIRS_ALL, play_handoff },
     { "counter", PAIRS_ONE, play_storm },
-    { "renewal", PAIRS_BOTH, play_renewed },
-    { "killed holder", PAIRS_BOTH, play_killed },
+    { "renewal", PAIRS_BOTH_ASLEEP, play_renewed },
+    { "killed holder", PAIRS_BOTH_ASLEEP, play_killed },
     { "forced unlock", PAIRS_BOTH, play_forced_member },
 };
 

@@ -4,6 +4,11 @@
 
 #include "interop/lock.h"
 
+static void expect_count(struct side *side, const char *name, int count)
+{
+    assert_int_equal(answer_number(side_do(side, "t", "mutex count %s", name), "count"), count);
+}
+
 static void check_data(struct stage *stage, const char *name)
 {
     const char *channel = channel_of(TOPIC_LOCK, name);
@@ -15,12 +20,16 @@ static void check_data(struct stage *stage, const char *name)
     assert_false(can_take(stage->b, "mutex", name));
     lock(stage->a, "mutex", name, owner); /* Redisson counts in the hash, the library in itself */
     expect_hash(stage, name, TTL_MS - WOKEN_MS, TTL_MS, owner, is_java ? "2" : "1", NULL);
+    expect_count(stage->a, name, 2);
+    expect_count(stage->b, name, 0);
     unlock(stage->a, "mutex", name);
+    expect_count(stage->a, name, 1);
     expect_hash(stage, name, TTL_MS - WOKEN_MS, TTL_MS, owner, "1", NULL);
     assert_false(can_take(stage->b, "mutex", name));
     expect_keys(stage, name, NULL);
     expect_no_message(stage);
     unlock(stage->a, "mutex", name);
+    expect_count(stage->a, name, 0);
     expect_keys(stage, NULL);
     expect_message(stage, channel, "0");
     expect_no_message(stage);
@@ -56,10 +65,14 @@ static void play_lease(struct stage *stage)
 }
 
 static const struct scenario scenarios[] = {
-    { "seen", PAIRS_BOTH, play_seen },       { "data", PAIRS_BOTH, play_data },
-    { "hand-off", PAIRS_ALL, play_handoff }, { "counter", PAIRS_ONE, play_storm },
-    { "lease", PAIRS_BOTH, play_lease },     { "killed holder", PAIRS_BOTH, play_killed },
-    { "renewal", PAIRS_BOTH, play_renewed }, { "forced unlock", PAIRS_BOTH, play_forced },
+    { "seen", PAIRS_BOTH, play_seen },
+    { "data", PAIRS_BOTH, play_data },
+    { "hand-off", PAIRS_ALL, play_handoff },
+    { "counter", PAIRS_ONE, play_storm },
+    { "lease", PAIRS_BOTH_ASLEEP, play_lease },
+    { "killed holder", PAIRS_BOTH_ASLEEP, play_killed },
+    { "renewal", PAIRS_BOTH_ASLEEP, play_renewed },
+    { "forced unlock", PAIRS_BOTH, play_forced },
 };
 
 const struct kind kind_mutex = { "mutex", TOPIC_LOCK, "job",

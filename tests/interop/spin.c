@@ -60,8 +60,8 @@ static const struct scenario scenarios[] = {
     { "a mutex waits", PAIRS_OURS, play_mutex_waits },
     { "waits for a mutex", PAIRS_BOTH, play_spin_waits },
     { "counter", PAIRS_ONE, play_storm },
-    { "killed holder", PAIRS_BOTH, play_killed },
-    { "renewal", PAIRS_BOTH, play_renewed },
+    { "killed holder", PAIRS_BOTH_ASLEEP, play_killed },
+    { "renewal", PAIRS_BOTH_ASLEEP, play_renewed },
     { "forced unlock", PAIRS_BOTH, play_forced },
 };
 

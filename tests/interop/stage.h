@@ -21,7 +21,10 @@ enum pairs {
     PAIRS_BOTH, /* a is C and b is Java, and the reverse */
     PAIRS_ALL,  /* also both C and both Java, for the figures */
     PAIRS_ONE,  /* a is C and b is Java: it comes to the same */
-    PAIRS_OURS  /* a is C: what only ours does */
+    PAIRS_OURS, /* a is C: what only ours does */
+    /* The same, of those that sleep most of the time: they are played while others are busy. */
+    PAIRS_BOTH_ASLEEP,
+    PAIRS_OURS_ASLEEP
 };
 
 /* Where a waiter is told. */

@@ -80,6 +80,9 @@ final class Permits implements Player.Kind {
             case "force":
                 semaphore.release(arguments[1]);
                 return "done=1";
+            case "prolong":
+                return "done=" + (semaphore.updateLeaseTime(mine(arguments[0]).peek().get(0), permits,
+                        TimeUnit.MILLISECONDS) ? 1 : 0);
             case "add":
                 return change(semaphore, permits);
             case "count":
