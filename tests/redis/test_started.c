@@ -3,6 +3,7 @@
 #include "redis/support.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "holdfast/objects.h"
 
@@ -43,7 +44,8 @@ static struct hf_event end_of(hf_client *a, enum hf_event_type type, int error)
 {
     struct hf_event event = next_event(a);
 
-    assert_int_equal(event.error, error);
+    if (event.error != error)
+        fail_msg("%s: %s", hf_strerror(event.error), hf_last_error());
     assert_int_equal(event.type, type);
     assert_ptr_equal(event.cookie, a);
     return event;
@@ -53,11 +55,6 @@ static struct hf_event end_of(hf_client *a, enum hf_event_type type, int error)
 static long long permits(void)
 {
     return atoll(raw_text(&server, "GET s"));
-}
-
-static long long reads_of_server(void)
-{
-    return atoll(raw_info(&server, "stats", "total_reads_processed"));
 }
 
 /* Nothing more comes of it, and nothing is left of the semaphore but what was counted. */
@@ -182,6 +179,7 @@ static void cut_with_many_under_way(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
+        AWAIT(hf_check(a) == HF_OK);
         atomic_store(&proxy.delay_ms, 30);
         for (int i = 0; i < N; i++)
             assert_int_equal(hf_semaphore_release_start(a, "s", 1, a), HF_OK);
@@ -258,10 +256,10 @@ static void cancelled_and_lost(void **state)
     assert_int_equal(hf_semaphore_release_start(a, "s", 3, a), HF_OK);
     AWAIT(raw_integer(&server, "EXISTS s") == 1);
     assert_int_equal(hf_cancel(a, a), HF_OK);
-    proxy_clear(&proxy);
     raw_do(&server, "CONFIG RESETSTAT");
-    proxy_cut_all(&proxy);
+    proxy_cut_all(&proxy); /* the answer is still to come, or was swallowed */
     end_of(a, HF_EVENT_FAILED, HF_ERR_UNSURE);
+    proxy_clear(&proxy);
     assert_int_equal(hf_check(a), HF_OK);
     assert_int_equal(raw_calls(&server, "evalsha"), 0);
     counted(a, 3);
@@ -328,26 +326,38 @@ static void closed_while_connecting(void **state)
  * Together
  */
 
+static atomic_long sends;
+
+#if !TEST_SANITIZED
+/* This program stands in for send(), for the library too. */
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, size_t count,
+                                                    int flags)
+{
+    atomic_fetch_add(&sends, 1);
+    return sendto(fd, bytes, count, flags, NULL, 0);
+}
+#endif
+
 /* What is started while events are taken is sent together: in far fewer pieces than there are calls. */
 static void sent_together(void **state)
 {
     enum { N = 64, ROUNDS = 20 };
     hf_client *a = client_open();
-    long long before, reads;
 
     (void)state;
     for (int i = 0; i < N; i++)
         assert_int_equal(hf_semaphore_release_start(a, "s", 1, a), HF_OK);
     AWAIT(permits() == N);
-    before = reads_of_server();
+    atomic_store(&sends, 0);
     for (int i = 0; i < N * ROUNDS; i++) {
         end_of(a, HF_EVENT_DONE, HF_OK);
         if (i < N * (ROUNDS - 1))
             assert_int_equal(hf_semaphore_release_start(a, "s", 1, a), HF_OK);
     }
-    reads = reads_of_server() - before;
+    print_message("%d calls were sent in %ld pieces\n", N * (ROUNDS - 1), atomic_load(&sends));
+    assert_true(atomic_load(&sends) < N * ROUNDS / 4);
+    assert_true(atomic_load(&sends) > 0 || TEST_SANITIZED);
     counted(a, N * ROUNDS);
-    assert_true(reads < N * ROUNDS / 2);
     hf_close(a);
     raw_do(&server, "FLUSHDB");
 }
