@@ -93,10 +93,11 @@ void play_forced_readers(struct stage *stage)
         expect_hash(stage, "job", 1, TTL_MS, "mode", "read", b, "1", NULL);
         assert_false(side_has(stage->b, "w"));
         side_do(stage->b, "r", "read unlock job");
-    } else {
-        expect_refused(stage->b, "r", "read unlock job");
     }
     side_hear_well(stage->b, "w");
+    if (stage->make_b ==
+        MAKE_JAVA) /* while nobody has it, Redisson before 3.44 would say nothing */
+        expect_refused(stage->b, "r", "read unlock job");
     expect_told(stage, "read", "job", from);
     give_in_vain(stage, "read", "job");
     assert_false(can_take(stage->a, "read", "job"));
