@@ -115,16 +115,16 @@ static void play_ttl(struct stage *stage)
     stage_sides(stage, TTL_MS, TTL_MS);
     skip_if_old(stage->a, "its semaphores have no ttl before 3.29");
     listen_all(stage);
-    expect_done(stage->a, "set job 3 1500", true);
+    expect_done(stage->a, "set job 3 3000", true);
     expect_message(stage, CHANNEL, "3");
-    expect_ttl(stage, "job", 1, 1500);
+    expect_ttl(stage, "job", 1, 3000);
     side_do(stage->b, "t", "semaphore lock job 2");
     side_do(stage->a, "t", "semaphore lock job 1");
     assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore try job 1"), "got"), 0);
     side_do(stage->b, "t", "semaphore unlock job 1");
     expect_message(stage, CHANNEL, "1");
     expect_text(stage, "job", "1");
-    expect_ttl(stage, "job", 1, 1500);
+    expect_ttl(stage, "job", 1, 3000);
     AWAIT(raw_integer(&stage->server, "EXISTS job") == 0);
     assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore count job"), "count"), 0);
     assert_int_equal(answer_number(side_do(stage->b, "t", "semaphore try job 1"), "got"), 0);
@@ -165,7 +165,7 @@ static const struct scenario scenarios[] = {
     { "hand-off", PAIRS_ALL, play_handoffs },
     { "permits conserved", PAIRS_ONE, play_conserved },
     { "there is none", PAIRS_BOTH, play_missing },
-    { "ttl", PAIRS_BOTH, play_ttl },
+    { "ttl", PAIRS_BOTH_ASLEEP, play_ttl },
     { "drained", PAIRS_BOTH, play_drained },
 };
 

@@ -42,12 +42,12 @@ static void play_bucket(struct stage *stage)
 static void play_bucket_ttl(struct stage *stage)
 {
     stage_sides(stage, TTL_MS, TTL_MS);
-    expect_done(stage->a, "bucket set job one 1000", true);
-    expect_ttl(stage, "job", 1, 1000);
-    assert_in_range(answer_number(side_do(stage->b, "t", "bucket ttl job"), "left"), 1, 1000);
+    expect_done(stage->a, "bucket set job one 2000", true);
+    expect_ttl(stage, "job", 1, 2000);
+    assert_in_range(answer_number(side_do(stage->b, "t", "bucket ttl job"), "left"), 1, 2000);
     AWAIT(raw_integer(&stage->server, "EXISTS job") == 0);
     expect_answer(stage->b, "bucket get job", "-");
-    expect_done(stage->a, "bucket set job one 1000", true);
+    expect_done(stage->a, "bucket set job one 2000", true);
     expect_done(stage->b, "bucket set job two", true); /* which has no end */
     expect_ttl(stage, "job", -1, -1);
 }
@@ -75,7 +75,7 @@ static void play_map(struct stage *stage)
 
 static const struct scenario scenarios[] = {
     { "bucket", PAIRS_BOTH, play_bucket },
-    { "bucket with a ttl", PAIRS_BOTH, play_bucket_ttl },
+    { "bucket with a ttl", PAIRS_BOTH_ASLEEP, play_bucket_ttl },
     { "map", PAIRS_BOTH, play_map },
 };
 
