@@ -163,7 +163,8 @@ static void *run(void *arg)
     hfi_lock(client);
     while (!client->stop) {
         tick(client, hfi_now());
-        rest(client);
+        if (!client->stop) /* it lets go of the lock while it sends */
+            rest(client);
     }
     hfi_unlock(client);
     return NULL;

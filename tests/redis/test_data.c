@@ -125,6 +125,26 @@ static void waits_for_a_foreign_owner(void **state)
     hf_close(a);
 }
 
+/* The last that a client sends has arrived before the thread that sent it goes on: the end comes in between. */
+static void ends_as_it_sends(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        hf_client *a = client_open_with(RARELY);
+        struct taker taker;
+
+        foreign_take("lock", 30000);
+        taker_start(&taker, a, "lock", LONG);
+        AWAIT(raw_integer(&server, "PUBSUB CHANNELS redisson_lock__channel:*") == 1);
+        assert_int_equal(foreign_give("lock"), 1);
+        assert_int_equal(taker_join(&taker), HF_OK);
+        give(taker.hold);
+        while (raw_integer(&server, "PUBSUB CHANNELS redisson_lock__channel:*") > 0)
+            ; /* without a pause: the moment is short */
+        hf_close(a);
+    }
+}
+
 /* The owner dies: nobody says anything, and the key runs out. */
 static void outlives_a_foreign_owner(void **state)
 {
@@ -410,6 +430,7 @@ static const struct CMUnitTest TESTS[] = {
     TEST(keys),
     TEST(messages),
     TEST(waits_for_a_foreign_owner),
+    TEST(ends_as_it_sends),
     TEST(outlives_a_foreign_owner),
     TEST(a_foreign_count),
     TEST(without_a_ttl),
