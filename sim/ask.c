@@ -71,19 +71,7 @@ void sim_handle_free(struct sim_handle *handle)
 
 int sim_handle_state(const struct sim_handle *handle)
 {
-    const struct hfi_hold *hold = handle->handle.hold;
-    hfi_time now = sim_process_now(handle->process);
-
-    switch (hfi_hold_state_of(hold)) {
-    case HFI_HOLD_HELD:
-        return now < hfi_hold_deadline(hold) ? HF_HELD : HF_LOST;
-    case HFI_HOLD_AT_RISK:
-        return now < hfi_hold_deadline(hold) ? HF_AT_RISK : HF_LOST;
-    case HFI_HOLD_LOST:
-        return HF_LOST;
-    default:
-        return HF_RELEASED;
-    }
+    return hfi_hold_state_at(handle->handle.hold, sim_process_now(handle->process));
 }
 
 /* ------------------------------------------------------------------------------------------------

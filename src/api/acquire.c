@@ -45,6 +45,7 @@ static int acquire(hf_client *client, struct hfi_call *call, struct hf_hold **re
         free(waiter->label);
         return HF_ERR_NO_MEMORY;
     }
+    hold->multi = call->multi;
     waiter->handle = &hold->handle;
     waiter->cookie = call;
     call->done = false;
@@ -65,6 +66,7 @@ static int acquire_again(hf_client *client, const char *name,
                          hfi_time until, struct hf_hold **ret_hold)
 {
     struct hfi_waiter before = call->waiter;
+    struct hfi_multi *multi = call->multi;
     int error = HF_OK;
 
     while (!error && !is_still_valid(*ret_hold)) {
@@ -74,6 +76,7 @@ static int acquire_again(hf_client *client, const char *name,
         if (before.once || now >= until)
             return HF_ERR_UNSURE;
         hfi_call_init(call, HFI_CALL_ACQUIRE);
+        call->multi = multi;
         error = hfi_acquire_options(name, options, &call->waiter);
         if (error)
             return error;
@@ -145,15 +148,15 @@ static int enter(hf_client *client, struct hfi_waiter *waiter)
     return error;
 }
 
-/* hf_acquire() with options of our own size. */
-static int acquire_with(hf_client *client, const char *name,
-                        const struct hf_acquire_options *options, hf_hold **ret_hold)
+int hfi_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                struct hfi_multi *multi, hf_hold **ret_hold)
 {
     struct hf_hold *hold = NULL;
     struct hfi_call call;
     int error;
 
     hfi_call_init(&call, HFI_CALL_ACQUIRE);
+    call.multi = multi;
     error = hfi_acquire_options(name, options, &call.waiter);
     if (error)
         return error;
@@ -189,7 +192,7 @@ static int acquire_in(hf_client *client, const char *name, const struct hf_acqui
         options.mode = (enum hf_mode)mode;
         options.permits = permits;
     }
-    return acquire_with(client, name, &options, ret_hold);
+    return hfi_acquire(client, name, &options, NULL, ret_hold);
 }
 
 int hf_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
@@ -261,17 +264,29 @@ int hfi_wait_for(hf_client *client, struct hfi_waiter *waiter)
  * Event loops
  */
 
+/* The next part of something larger, or its first. With the lock: who cancels it now finds it at this client. */
+static int begin_part(hf_client *client, struct hfi_whole *whole)
+{
+    atomic_store(&whole->at, client);
+    if (!atomic_load(&whole->cancelled))
+        return HF_OK;
+    return hfi_fail(HF_ERR_CANCELLED, "%s", hf_strerror(HF_ERR_CANCELLED));
+}
+
 /* With the lock. */
 static int start(hf_client *client, struct hfi_async *async)
 {
     int error = hfi_threads_start(client);
 
+    if (!error && async->whole)
+        error = begin_part(client, async->whole);
     if (error)
         return error;
     async->hold = hfi_hold_alloc(client);
     if (!async->hold)
         return hfi_no_memory();
     async->hold->handle.cookie = async->cookie;
+    async->hold->multi = async->whole ? async->whole->multi : NULL;
     async->waiter.handle = &async->hold->handle;
     async->waiter.direct = true;
     async->waiter.owner_kind = async->waiter.named ? OWNER_NAMED : OWNER_FRESH;
@@ -282,7 +297,7 @@ static int start(hf_client *client, struct hfi_async *async)
     return HF_OK;
 }
 
-int hfi_start(hf_client *client, const struct hfi_waiter *waiter, const struct hfi_whole *whole,
+int hfi_start(hf_client *client, const struct hfi_waiter *waiter, struct hfi_whole *whole,
               void *cookie)
 {
     struct hfi_async *async = calloc(1, sizeof *async);
@@ -335,6 +350,57 @@ static struct hfi_async *find_async(hf_client *client, const void *cookie)
     return NULL;
 }
 
+static struct hfi_async *find_marked(hf_client *client, const void *cookie)
+{
+    struct hfi_async *async;
+
+    DL_FOREACH (client->asyncs, async) {
+        if (async->cookie == cookie && async->whole && atomic_load(&async->whole->cancelled))
+            return async;
+    }
+    return NULL;
+}
+
+static bool was_asked(const struct hfi_whole *whole, const hf_client *client)
+{
+    for (size_t i = 0; i < whole->tie_count; i++)
+        if (whole->ties[i].client == client && atomic_load(&whole->ties[i].asked))
+            return true;
+    return false;
+}
+
+/*
+ * What may come to this client, and has no part here.
+ *   between two parts: it goes on no further
+ *   its part is at a client that was asked before it came there: nobody may ask again, so *ret_elsewhere is
+ *       that client, pinned
+ *   at a client that was not asked yet: that will be found there
+ */
+static bool cancel_tied(hf_client *client, const void *cookie, hf_client **ret_elsewhere)
+{
+    struct hfi_tie *tie;
+    bool any = false;
+
+    DL_FOREACH (client->ties, tie) {
+        hf_client *at = atomic_load(&tie->whole->at);
+
+        if (tie->cookie != cookie || at == client || *ret_elsewhere)
+            continue;
+        if (at && !was_asked(tie->whole, at)) {
+            atomic_store(&tie->asked, true);
+            continue;
+        }
+        if (atomic_exchange(&tie->whole->cancelled, true))
+            continue;
+        any = true;
+        at = atomic_load(&tie->whole->at); /* a part that is begun from now on sees the mark */
+        if (at)
+            atomic_fetch_add(&at->pins, 1);
+        *ret_elsewhere = at;
+    }
+    return any;
+}
+
 /* A part that is there, and whose event nobody has taken yet: the whole would go on with the next one. */
 static bool cancel_whole(const hf_client *client, const void *cookie)
 {
@@ -342,28 +408,58 @@ static bool cancel_whole(const hf_client *client, const void *cookie)
     bool any = false;
 
     DL_FOREACH (client->events, async) {
-        if (async->whole && async->cookie == cookie && !async->waiter.result && !async->cancelled)
-            any = async->cancelled = true;
+        if (!async->whole || async->cookie != cookie || async->waiter.result || async->cancelled)
+            continue;
+        any = async->cancelled = true;
+        atomic_store(&async->whole->cancelled, true);
     }
     return any;
 }
 
-int hf_cancel(hf_client *client, void *cookie)
+/* With the lock. */
+static bool cancel_here(hf_client *client, const void *cookie)
 {
     struct hfi_async *async;
+    bool any = cancel_whole(client, cookie);
+
+    if (hfi_steps_cancel(client, cookie))
+        any = true;
+    for (; (async = find_async(client, cookie)); any = true) /* the list changes meanwhile */
+        feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
+    return any;
+}
+
+/* One that was marked: if it has gone on from there, it has seen that. */
+static void cancel_elsewhere(hf_client *client, const void *cookie)
+{
+    struct hfi_async *async;
+
+    if (hfi_enter(client) == HF_OK) {
+        while ((async = find_marked(client, cookie)))
+            feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
+        hfi_leave(client);
+    }
+    atomic_fetch_sub(&client->pins, 1);
+}
+
+int hf_cancel(hf_client *client, void *cookie)
+{
+    hf_client *elsewhere;
     bool any = false;
     int error;
 
     if (!client)
         return hfi_fail(HF_ERR_INVALID, "hf_cancel() needs a client");
-    error = hfi_enter(client);
-    if (error)
-        return error;
-    any = cancel_whole(client, cookie);
-    if (hfi_steps_cancel(client, cookie))
-        any = true;
-    for (; (async = find_async(client, cookie)); any = true) /* the list changes meanwhile */
-        feed_waiter(client, hfi_now(), HFI_INPUT_CANCEL, &async->waiter, HF_ERR_CANCELLED);
-    hfi_leave(client);
+    do {
+        elsewhere = NULL;
+        error = hfi_enter(client);
+        if (error)
+            return error;
+        any |= cancel_tied(client, cookie, &elsewhere);
+        any |= cancel_here(client, cookie);
+        hfi_leave(client);
+        if (elsewhere)
+            cancel_elsewhere(elsewhere, cookie);
+    } while (elsewhere);
     return any ? HF_OK : hfi_fail(HF_ERR_NOT_FOUND, "nothing with this cookie is in progress");
 }

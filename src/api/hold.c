@@ -24,16 +24,7 @@ int hf_hold_state(const hf_hold *hold)
         return HF_ERR_FORKED;
     if (hfi_is_multi(hold))
         return hfi_multi_state(hold->multi);
-    switch (hfi_hold_state_of(hold->handle.hold)) {
-    case HFI_HOLD_HELD:
-        return hfi_now() < deadline_of(hold) ? HF_HELD : HF_LOST;
-    case HFI_HOLD_AT_RISK:
-        return hfi_now() < deadline_of(hold) ? HF_AT_RISK : HF_LOST;
-    case HFI_HOLD_LOST:
-        return HF_LOST;
-    default:
-        return HF_RELEASED;
-    }
+    return hfi_hold_state_at(hold->handle.hold, hfi_now());
 }
 
 int64_t hf_hold_remaining_ms(const hf_hold *hold)
@@ -140,6 +131,7 @@ void hfi_hold_discard(hf_hold *hold)
     if (enter(hold) != HF_OK)
         return;
     hold->discarded = true;
+    hold->multi = NULL;
     feed_release(client, hold);
     hfi_leave(client);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several locks as one hold.
- *
- * Members are taken one after another, in the order of store, name and mode. All programs keep that order, so
- * of two that want the same locks one has the first of them in common, and waits for nothing that the other
- * holds: no circle, and nobody has to give way. While later members are waited for, earlier ones are renewed
- * like all holds; if one was lost by then, everything is given back and taken anew, as long as there is time.
+ * Several locks as one hold: the calls. What is done next, and what the members are worth together, says
+ * core/multi.c.
  *
  * The handle that the program gets has no hold of its own: it points to its parts, and each part to it.
  */
+#include "core/multi.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,56 +14,43 @@
 #include "api/options.h"
 #include "runtime/clock.h"
 
-/* What is wanted, in the order in which it is taken. */
-struct wanted {
-    struct hf_member member;
-    size_t place; /* as the program named it */
-};
-
 /* ------------------------------------------------------------------------------------------------
  * What is asked for
  */
 
-static int compare_members(const struct hf_member *a, const struct hf_member *b)
+static int read_member(const char *at, size_t size, struct hf_member *member)
 {
-    int order = strcmp(hf_client_store(a->client), hf_client_store(b->client));
+    size_t len;
 
-    return order ? order : strcmp(a->name, b->name);
+    memcpy(member, at, size < sizeof *member ? size : sizeof *member);
+    if (!member->client)
+        return hfi_fail(HF_ERR_INVALID, "each member of a multi hold needs a client");
+    return hfi_check_name(member->name, "a lock's name", &len);
 }
 
-static int compare(const void *a, const void *b)
+static int read_members(const struct hf_member *members, size_t count, struct hf_member *wanted,
+                        struct hfi_taking *taking)
 {
-    return compare_members(&((const struct wanted *)a)->member,
-                           &((const struct wanted *)b)->member);
-}
-
-static int read_members(const struct hf_member *members, size_t count, struct wanted *wanted)
-{
+    struct hfi_member keys[HF_MEMBERS_MAX];
     const char *at = (const char *)members;
+    size_t size, place = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        struct hf_member *member = &wanted[i].member;
-        size_t size, len;
+    for (size_t i = 0; i < count; i++, at += size) {
         int error;
 
         memcpy(&size, at, sizeof size);
         if (size < sizeof size || size > 4096)
             return hfi_fail(HF_ERR_INVALID, "hf_member: set the size member of each to the size of "
                                             "the struct");
-        memcpy(member, at, size < sizeof *member ? size : sizeof *member);
-        at += size;
-        if (!member->client)
-            return hfi_fail(HF_ERR_INVALID, "each member of a multi hold needs a client");
-        error = hfi_check_name(member->name, "a lock's name", &len);
+        error = read_member(at, size, &wanted[i]);
         if (error)
             return error;
-        wanted[i].place = i;
+        keys[i].store = hf_client_store(wanted[i].client);
+        keys[i].name = wanted[i].name;
     }
-    qsort(wanted, count, sizeof *wanted, compare);
-    for (size_t i = 1; i < count; i++)
-        if (compare_members(&wanted[i - 1].member, &wanted[i].member) == 0)
-            return hfi_fail(HF_ERR_INVALID, "'%s' is named twice in one multi hold",
-                            wanted[i].member.name);
+    if (!hfi_taking_init(taking, keys, count, &place))
+        return hfi_fail(HF_ERR_INVALID, "'%s' is named twice in one multi hold",
+                        wanted[place].name);
     return HF_OK;
 }
 
@@ -85,93 +70,96 @@ static struct hfi_multi *make(size_t count)
     return multi;
 }
 
-/* The options for the next member, with what is left of the time. */
+/* The options for the member that is next, with what is left of the time. */
 static struct hf_acquire_options options_for(const struct hf_acquire_options *given,
-                                             const struct hf_member *member, hfi_time until)
+                                             const struct hf_member *member,
+                                             const struct hfi_taking_step *step)
 {
     struct hf_acquire_options options = *given;
-    hfi_time now = hfi_now();
 
     options.size = sizeof options;
     options.mode = member->mode;
     options.permits = member->permits;
     options.busy = NULL;
-    if (given->wait_ms > 0)
-        options.wait_ms =
-            until > now ? (int64_t)((until - now + HFI_MSEC - 1) / HFI_MSEC) : HF_TRY_ONCE;
+    if (step->once)
+        options.wait_ms = HF_TRY_ONCE;
+    else if (step->wait_ns != HF_TIME_NEVER)
+        options.wait_ms = (int64_t)((step->wait_ns + HFI_MSEC - 1) / HFI_MSEC);
     return options;
 }
 
-static hfi_time until_of(const struct hf_acquire_options *options)
+/* What is no time is for the first member to complain of. */
+static void begin(struct hfi_taking *taking, const struct hf_acquire_options *options)
 {
-    if (options->wait_ms <= 0 || options->wait_ms > HF_WAIT_MAX_MS)
-        return HF_TIME_NEVER;
-    return hfi_now() + (hfi_time)options->wait_ms * HFI_MSEC;
+    int64_t ms = options->wait_ms;
+    bool timed = ms > 0 && ms <= HF_WAIT_MAX_MS;
+
+    hfi_taking_begin(taking, hfi_now(), ms == HF_TRY_ONCE,
+                     timed ? (hfi_time)ms * HFI_MSEC : HF_TIME_NEVER);
+}
+
+/* It has failed: what was said of the last member stands, but of what the members came to together. */
+static int tell_failure(const struct hfi_taking_step *step)
+{
+    if (step->lost)
+        return hfi_fail(HF_ERR_UNSURE, "a member was lost while others were waited for");
+    if (step->error == HF_ERR_CANCELLED)
+        return hfi_fail(HF_ERR_CANCELLED, "%s", hf_strerror(HF_ERR_CANCELLED));
+    return step->error;
 }
 
 /* ------------------------------------------------------------------------------------------------
  * The whole and its parts
  */
 
-static void discard_parts(struct hfi_multi *multi)
+static void discard_parts(struct hfi_taking *taking)
 {
-    for (size_t i = 0; i < multi->count; i++) {
-        if (!multi->hold[i])
+    for (size_t i = 0; i < taking->count; i++) {
+        if (!taking->handle[i])
             continue;
-        multi->hold[i]->multi = NULL;
-        hfi_hold_discard(multi->hold[i]);
-        multi->hold[i] = NULL;
+        hfi_hold_discard((struct hf_hold *)taking->handle[i]);
+        taking->handle[i] = NULL;
     }
 }
 
-static bool all_valid(const struct hfi_multi *multi)
+/* All are there. NULL: out of memory. */
+static struct hf_hold *whole_of(struct hfi_multi *multi, const struct hfi_taking *taking,
+                                void *cookie)
 {
-    int state = hfi_multi_state(multi);
-
-    return state == HF_HELD || state == HF_AT_RISK;
-}
-
-/* NULL: out of memory. */
-static struct hf_hold *whole_of(struct hfi_multi *multi, void *cookie)
-{
-    struct hf_hold *whole = hfi_handle_new(multi->hold[0]->client);
+    struct hf_hold *whole = hfi_handle_new(((struct hf_hold *)taking->handle[0])->client);
 
     if (!whole)
         return NULL;
     whole->multi = multi;
     whole->handle.cookie = cookie;
-    multi->whole = whole;
     for (size_t i = 0; i < multi->count; i++)
-        multi->hold[i]->multi = multi;
+        multi->hold[i] = (struct hf_hold *)taking->handle[i];
+    atomic_store(&multi->whole, whole);
+    hfi_multi_tell_missed(multi);
     return whole;
 }
 
 int hfi_multi_state(const struct hfi_multi *multi)
 {
-    int worst = HF_HELD;
+    struct hfi_handle *handles[HF_MEMBERS_MAX];
 
     for (size_t i = 0; i < multi->count; i++) {
-        int state = hf_hold_state(multi->hold[i]);
-
-        if (state < 0 || state == HF_LOST)
-            return state;
-        if (state > worst)
-            worst = state;
+        if (hfi_is_forked(multi->hold[i]->client))
+            return HF_ERR_FORKED;
+        handles[i] = &multi->hold[i]->handle;
     }
-    return worst;
+    return hfi_multi_state_of(handles, multi->count, hfi_now());
 }
 
 int64_t hfi_multi_remaining_ms(const struct hfi_multi *multi)
 {
-    int64_t least = INT64_MAX;
+    struct hfi_handle *handles[HF_MEMBERS_MAX];
+    hfi_time now = hfi_now();
 
-    for (size_t i = 0; i < multi->count; i++) {
-        int64_t remaining = hf_hold_remaining_ms(multi->hold[i]);
-
-        if (remaining < least)
-            least = remaining;
-    }
-    return least;
+    for (size_t i = 0; i < multi->count; i++)
+        handles[i] = &multi->hold[i]->handle;
+    return (int64_t)(hfi_time_until(now, hfi_multi_deadline_of(handles, multi->count, now)) /
+                     HFI_MSEC);
 }
 
 int hfi_multi_verify(struct hfi_multi *multi)
@@ -192,7 +180,7 @@ int hfi_multi_release(struct hf_hold *whole)
     struct hfi_multi *multi = whole->multi;
     int worst = HF_OK;
 
-    multi->whole = NULL; /* no news of it any more */
+    atomic_store(&multi->whole, NULL); /* no news of it any more */
     for (size_t i = multi->count; i-- > 0;) {
         int error;
 
@@ -213,7 +201,7 @@ int hfi_multi_release_start(struct hf_hold *whole, void *cookie)
     int result;
 
     whole->multi = NULL;
-    multi->whole = NULL;
+    atomic_store(&multi->whole, NULL);
     atomic_store(&multi->left, (unsigned)multi->count + 1); /* one more: this call */
     for (size_t i = 0; i < multi->count; i++) {
         int error = hfi_part_release_start(multi->hold[i], cookie);
@@ -245,53 +233,54 @@ const hf_hold *hf_multi_hold(const hf_hold *hold, size_t i)
  * Blocking
  */
 
+struct blocking {
+    struct hf_member wanted[HF_MEMBERS_MAX];
+    struct hfi_taking taking;
+    struct hfi_multi *multi;
+};
+
 static void cancelled(void *arg)
 {
-    struct hfi_multi *multi = arg;
+    struct blocking *blocking = arg;
 
-    discard_parts(multi);
-    free(multi);
+    discard_parts(&blocking->taking);
+    free(blocking->multi);
 }
 
-static int take_all(const struct wanted *wanted, const struct hf_acquire_options *given,
-                    hfi_time until, struct hfi_multi *multi)
+static void take_one(struct blocking *blocking, const struct hf_acquire_options *given,
+                     const struct hfi_taking_step *step)
 {
-    for (size_t i = 0; i < multi->count; i++) {
-        const struct hf_member *member = &wanted[i].member;
-        struct hf_acquire_options options = options_for(given, member, until);
-        int error =
-            hf_acquire(member->client, member->name, &options, &multi->hold[wanted[i].place]);
+    const struct hf_member *member = &blocking->wanted[step->place];
+    struct hf_acquire_options options = options_for(given, member, step);
+    hf_hold *hold = NULL;
+    int error = hfi_acquire(member->client, member->name, &options, blocking->multi, &hold);
 
-        if (error)
-            return error;
-    }
-    return HF_OK;
+    hfi_taking_taken(&blocking->taking, error, error ? NULL : &hold->handle);
 }
 
-static int take(const struct wanted *wanted, const struct hf_acquire_options *given,
-                struct hfi_multi *multi)
+static int take(struct blocking *blocking, const struct hf_acquire_options *given)
 {
-    hfi_time until = until_of(given);
+    struct hfi_taking_step step;
 
+    begin(&blocking->taking, given);
     for (;;) {
-        int error = take_all(wanted, given, until, multi);
-
-        if (!error && all_valid(multi))
+        hfi_taking_next(&blocking->taking, hfi_now(), &step);
+        if (step.act == HFI_TAKING_HELD)
             return HF_OK;
-        discard_parts(multi);
-        if (error)
-            return error;
-        if (given->wait_ms == HF_TRY_ONCE || hfi_now() >= until)
-            return hfi_fail(HF_ERR_UNSURE, "a member was lost while others were waited for");
+        if (step.act == HFI_TAKING_FAILED)
+            return tell_failure(&step);
+        if (step.act == HFI_GIVE_BACK)
+            hfi_hold_discard((struct hf_hold *)step.handle);
+        else
+            take_one(blocking, given, &step);
     }
 }
 
 int hf_multi_acquire(const struct hf_member *members, size_t count,
                      const struct hf_acquire_options *given, hf_hold **ret_hold)
 {
-    struct wanted wanted[HF_MEMBERS_MAX] = { 0 };
+    struct blocking blocking;
     struct hf_acquire_options options;
-    struct hfi_multi *multi;
     struct hf_hold *whole;
     int error;
 
@@ -301,22 +290,22 @@ int hf_multi_acquire(const struct hf_member *members, size_t count,
     if (!error)
         error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
     if (!error)
-        error = read_members(members, count, wanted);
+        error = read_members(members, count, blocking.wanted, &blocking.taking);
     if (error)
         return error;
-    multi = make(count);
-    if (!multi)
+    blocking.multi = make(count);
+    if (!blocking.multi)
         return hfi_no_memory();
-    pthread_cleanup_push(cancelled, multi);
-    error = take(wanted, &options, multi);
+    pthread_cleanup_push(cancelled, &blocking);
+    error = take(&blocking, &options);
     pthread_cleanup_pop(0);
-    whole = error ? NULL : whole_of(multi, NULL);
+    whole = error ? NULL : whole_of(blocking.multi, &blocking.taking, NULL);
     if (whole) {
         *ret_hold = whole;
         return HF_OK;
     }
-    discard_parts(multi);
-    free(multi);
+    discard_parts(&blocking.taking);
+    free(blocking.multi);
     return error ? error : hfi_no_memory();
 }
 
@@ -326,21 +315,25 @@ int hf_multi_acquire(const struct hf_member *members, size_t count,
 
 /* A multi acquire in progress: the copy of what is wanted, and what there is of it. */
 struct start {
-    size_t count, next; /* taken so far, the one in progress not counted */
-    hfi_time until;
+    struct hfi_whole whole; /* first member */
+    struct hfi_taking taking;
     struct hf_acquire_options options;
     struct hfi_multi *multi;
     void *cookie;
-    struct wanted wanted[];
+    struct hfi_tie *ties;
+    struct hf_member wanted[];
 };
 
 static void free_start(struct start *start)
 {
     if (!start)
         return;
-    for (size_t i = 0; i < start->count; i++)
-        free((char *)start->wanted[i].member.name);
+    if (start->ties)
+        hfi_untie(start->ties, start->taking.count);
+    for (size_t i = 0; i < start->taking.count; i++)
+        free((char *)start->wanted[i].name);
     free((char *)start->options.label);
+    free(start->ties);
     free(start->multi);
     free(start);
 }
@@ -351,47 +344,59 @@ static char *copy_of(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-static struct start *copy_start(const struct wanted *wanted, size_t count,
+static struct start *copy_start(const struct hf_member *wanted, const struct hfi_taking *taking,
                                 const struct hf_acquire_options *options, void *cookie)
 {
+    size_t count = taking->count;
     struct start *start = calloc(1, sizeof *start + count * sizeof start->wanted[0]);
     bool ok = true;
 
     if (!start)
         return NULL;
-    start->count = count;
+    start->taking = *taking;
     start->options = *options;
     start->cookie = cookie;
     start->options.label = copy_of(options->label);
     ok = !options->label || start->options.label;
     for (size_t i = 0; i < count; i++) {
         start->wanted[i] = wanted[i];
-        start->wanted[i].member.name = copy_of(wanted[i].member.name);
-        ok = ok && start->wanted[i].member.name;
+        start->wanted[i].name = copy_of(wanted[i].name);
+        ok = ok && start->wanted[i].name;
     }
     start->multi = make(count);
-    if (ok && start->multi)
+    start->ties = calloc(count, sizeof *start->ties);
+    if (ok && start->multi && start->ties)
         return start;
     free_start(start);
     return NULL;
 }
 
-static const struct hfi_whole WHOLE;
-
-static int begin_next(struct start *start)
+static void tie(struct start *start)
 {
-    const struct hf_member *member = &start->wanted[start->next].member;
-    struct hf_acquire_options options = options_for(&start->options, member, start->until);
+    start->whole.multi = start->multi;
+    start->whole.ties = start->ties;
+    start->whole.tie_count = start->taking.count;
+    for (size_t i = 0; i < start->taking.count; i++) {
+        start->ties[i].whole = &start->whole;
+        start->ties[i].cookie = start->cookie;
+        hfi_tie(start->wanted[i].client, &start->ties[i]);
+    }
+}
+
+static int begin_next(struct start *start, const struct hfi_taking_step *step)
+{
+    const struct hf_member *member = &start->wanted[step->place];
+    struct hf_acquire_options options = options_for(&start->options, member, step);
     struct hfi_waiter waiter = { 0 };
     int error = hfi_acquire_options(member->name, &options, &waiter);
 
     waiter.cookie = start;
-    return error ? error : hfi_start(member->client, &waiter, &WHOLE, start->cookie);
+    return error ? error : hfi_start(member->client, &waiter, &start->whole, start->cookie);
 }
 
 static bool fail(struct start *start, int error, struct hf_event *event)
 {
-    discard_parts(start->multi);
+    discard_parts(&start->taking);
     free_start(start);
     event->type = HF_EVENT_FAILED;
     event->error = error;
@@ -401,47 +406,50 @@ static bool fail(struct start *start, int error, struct hf_event *event)
 
 static bool succeed(struct start *start, struct hf_event *event)
 {
-    struct hf_hold *whole = whole_of(start->multi, start->cookie);
+    struct hf_hold *whole = whole_of(start->multi, &start->taking, start->cookie);
 
     if (!whole)
-        return fail(start, HF_ERR_NO_MEMORY, event);
+        return fail(start, hfi_no_memory(), event);
     event->hold = whole;
     start->multi = NULL;
     free_start(start);
     return true;
 }
 
-/* The last one is there: are the others, still? */
-static bool conclude(struct start *start, struct hf_event *event)
+/* Goes on until a member is waited for (false), or to the end. */
+static bool go_on(struct start *start, struct hf_event *event)
 {
+    struct hfi_taking_step step;
     int error;
 
-    if (all_valid(start->multi))
-        return succeed(start, event);
-    if (start->options.wait_ms == HF_TRY_ONCE || hfi_now() >= start->until)
-        return fail(start, HF_ERR_UNSURE, event);
-    discard_parts(start->multi);
-    start->next = 0;
-    error = begin_next(start);
-    return error ? fail(start, error, event) : false;
+    for (;;) {
+        if (atomic_load(&start->whole.cancelled))
+            hfi_taking_cancel(&start->taking);
+        hfi_taking_next(&start->taking, hfi_now(), &step);
+        if (step.act == HFI_TAKING_HELD)
+            return succeed(start, event);
+        if (step.act == HFI_TAKING_FAILED)
+            return fail(start, tell_failure(&step), event);
+        if (step.act == HFI_GIVE_BACK) {
+            hfi_hold_discard((struct hf_hold *)step.handle);
+            continue;
+        }
+        error = begin_next(start, &step);
+        if (!error)
+            return false;
+        hfi_taking_taken(&start->taking, error, NULL);
+    }
 }
 
 static bool advance(struct hfi_async *async, struct hf_event *event)
 {
     struct start *start = async->waiter.cookie;
-    bool cancelled = async->cancelled;
-    int error;
+    bool acquired = event->type == HF_EVENT_ACQUIRED;
 
     free(async);
-    if (event->type != HF_EVENT_ACQUIRED)
-        return fail(start, event->error, event);
-    start->multi->hold[start->wanted[start->next].place] = event->hold;
-    if (cancelled)
-        return fail(start, hfi_fail(HF_ERR_CANCELLED, "%s", hf_strerror(HF_ERR_CANCELLED)), event);
-    if (++start->next == start->count)
-        return conclude(start, event);
-    error = begin_next(start);
-    return error ? fail(start, error, event) : false;
+    hfi_taking_taken(&start->taking, acquired ? HF_OK : event->error,
+                     acquired ? &event->hold->handle : NULL);
+    return go_on(start, event);
 }
 
 static void abandon(struct hfi_async *async)
@@ -451,31 +459,35 @@ static void abandon(struct hfi_async *async)
     hfi_hold_drop(async->hold);
     free(async->waiter.label);
     free(async);
-    discard_parts(start->multi);
+    discard_parts(&start->taking);
     free_start(start);
 }
-
-static const struct hfi_whole WHOLE = { .advance = advance, .abandon = abandon };
 
 int hf_multi_acquire_start(const struct hf_member *members, size_t count,
                            const struct hf_acquire_options *given, void *cookie)
 {
-    struct wanted wanted[HF_MEMBERS_MAX] = { 0 };
+    struct hf_member wanted[HF_MEMBERS_MAX];
+    struct hfi_taking taking;
     struct hf_acquire_options options;
+    struct hfi_taking_step step;
     struct start *start;
     int error = check_count(members, count);
 
     if (!error)
         error = hfi_options_copy(&options, sizeof options, given, "hf_acquire_options");
     if (!error)
-        error = read_members(members, count, wanted);
+        error = read_members(members, count, wanted, &taking);
     if (error)
         return error;
-    start = copy_start(wanted, count, &options, cookie);
+    start = copy_start(wanted, &taking, &options, cookie);
     if (!start)
         return hfi_no_memory();
-    start->until = until_of(&options);
-    error = begin_next(start);
+    start->whole.advance = advance;
+    start->whole.abandon = abandon;
+    tie(start);
+    begin(&start->taking, &options);
+    hfi_taking_next(&start->taking, hfi_now(), &step); /* the first member */
+    error = begin_next(start, &step);
     if (error)
         free_start(start);
     return error;

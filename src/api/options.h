@@ -30,10 +30,14 @@ int hfi_ask(hf_client *client, struct hfi_request *request, enum hfi_op op);
 
 /* acquire.c: the kinds of waits, from beginning to end. The label is taken over, whatever is returned. */
 
+/* hf_acquire() with options of our own size; `multi`: what the hold is to be a part of, or NULL. */
+int hfi_acquire(hf_client *client, const char *name, const struct hf_acquire_options *options,
+                struct hfi_multi *multi, hf_hold **ret_hold);
 /* A semaphore's or latch's wait; as hf_semaphore_acquire(). */
 int hfi_wait_for(hf_client *client, struct hfi_waiter *waiter);
-/* Starts an acquire, or a wait for a semaphore or latch, whose waiter is filled; `whole` may be NULL. */
-int hfi_start(hf_client *client, const struct hfi_waiter *waiter, const struct hfi_whole *whole,
+/* Starts an acquire, or a wait for a semaphore or latch, whose waiter is filled; `whole` may be NULL, and else
+ * may have been cancelled: HF_ERR_CANCELLED. */
+int hfi_start(hf_client *client, const struct hfi_waiter *waiter, struct hfi_whole *whole,
               void *cookie);
 
 /* multi.c: the calls on a handle, for one that stands for several. */

@@ -110,6 +110,20 @@ bool hfi_hold_valid(const struct hfi_hold *hold, hfi_time now)
     return (state == HFI_HOLD_HELD || state == HFI_HOLD_AT_RISK) && now < hfi_hold_deadline(hold);
 }
 
+int hfi_hold_state_at(const struct hfi_hold *hold, hfi_time now)
+{
+    switch (hfi_hold_state_of(hold)) {
+    case HFI_HOLD_HELD:
+        return now < hfi_hold_deadline(hold) ? HF_HELD : HF_LOST;
+    case HFI_HOLD_AT_RISK:
+        return now < hfi_hold_deadline(hold) ? HF_AT_RISK : HF_LOST;
+    case HFI_HOLD_LOST:
+        return HF_LOST;
+    default:
+        return HF_RELEASED;
+    }
+}
+
 void hfi_hold_set_news(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_news news)
 {
     if (hold->news && !news)

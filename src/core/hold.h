@@ -96,6 +96,8 @@ void hfi_hold_move(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_ho
 void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold);
 /* HELD or AT_RISK, and before its deadline? */
 bool hfi_hold_valid(const struct hfi_hold *hold, hfi_time now);
+/* As programs are told: HF_HELD, HF_AT_RISK, HF_LOST or HF_RELEASED. */
+int hfi_hold_state_at(const struct hfi_hold *hold, hfi_time now);
 /* HELD or AT_RISK to LOST: tells, and opens the gate for others. */
 void hfi_hold_lose(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold,
                    bool store_knows);

@@ -204,6 +204,8 @@ static void close_fd(int fd)
 
 static void free_client(hf_client *client)
 {
+    while (atomic_load(&client->pins) > 0) /* a moment */
+        sched_yield();
     pthread_mutex_destroy(&client->lock);
     pthread_cond_destroy(&client->left);
     pthread_cond_destroy(&client->worker_cond);
@@ -262,6 +264,54 @@ void hfi_hold_drop(struct hf_hold *hold)
     free(hold);
     if (last)
         free_client(client);
+}
+
+void hfi_tie(hf_client *client, struct hfi_tie *tie)
+{
+    if (hfi_is_forked(client))
+        return;
+    hfi_lock(client);
+    tie->client = client;
+    DL_APPEND(client->ties, tie);
+    client->handles++;
+    hfi_unlock(client);
+}
+
+static void leave_list(struct hfi_tie *tie)
+{
+    hf_client *client = tie->client;
+
+    if (client && hfi_is_forked(client))
+        tie->client = NULL; /* the parent's is another copy */
+    if (!tie->client)
+        return;
+    hfi_lock(client);
+    DL_DELETE(client->ties, tie);
+    hfi_unlock(client);
+}
+
+static void give_up_memory(hf_client *client)
+{
+    bool last;
+
+    hfi_lock(client);
+    if (client->dissolving && !client->finished)
+        hfi_await_finished(client);
+    last = --client->handles == 0 && client->finished;
+    hfi_unlock(client);
+    if (last)
+        free_client(client);
+}
+
+/* Whoever has found the whole in a list looks at its other clients with that list's lock: no memory goes before
+ * all lists are left. */
+void hfi_untie(struct hfi_tie *ties, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        leave_list(&ties[i]);
+    for (size_t i = 0; i < count; i++)
+        if (ties[i].client)
+            give_up_memory(ties[i].client);
 }
 
 void hfi_await_finished(hf_client *client)

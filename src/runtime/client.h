@@ -50,10 +50,12 @@
 /* Several holds as one (src/api/multi.c). */
 struct hfi_multi {
     size_t count;
-    struct hf_hold *whole; /* the handle that the program has; NULL: it is being released */
-    atomic_uint left;      /* releases that are not done yet */
-    atomic_int result;     /* of the others */
-    bool lost_told;
+    _Atomic(struct hf_hold *)
+        whole;         /* the handle that the program has; NULL: it has none (yet): no news */
+    atomic_uint left;  /* releases that are not done yet */
+    atomic_int result; /* of the others */
+    atomic_bool lost_told;
+    atomic_bool missed;     /* news of a part came when there was no whole */
     struct hf_hold *hold[]; /* as the program named them; NULL: not taken */
 };
 
@@ -93,18 +95,38 @@ struct hfi_call {
     bool sleeping; /* is in the list of those that sleep */
     int driving;   /* a channel's number; -1: none */
     struct hfi_parker *parker;
+    struct hfi_multi
+        *multi; /* ACQUIRE: the hold is to be a part of it; NULL: it is one by itself */
     struct hfi_waiter waiter;
 };
 
 struct hfi_async;
 struct hfi_step;
 
-/* An acquire of an event loop that is a part of something larger. Without the lock. */
+/* Something larger, whose parts are acquires of event loops, one after another and perhaps of several clients. */
 struct hfi_whole {
-    /* It is done, with this event: what is to be told instead; false: nothing yet. */
+    struct hfi_multi *multi; /* what the parts are of: their news is not the program's */
+    struct hfi_tie *ties;
+    size_t tie_count;
+    /* A part is done, with this event: what is to be told instead; false: nothing yet. Without the lock. */
     bool (*advance)(struct hfi_async *async, struct hf_event *event);
-    /* Its client was closed, and nobody took its event: the handle is a closed client's. */
+    /* Its client was closed, and nobody took its event: the handle is a closed client's. Likewise. */
     void (*abandon)(struct hfi_async *async);
+    atomic_bool
+        cancelled; /* no further part is begun: looked at with the lock of the client it would be at */
+    _Atomic(hf_client *)
+        at; /* whose the part in progress is, its event included; NULL: there is none */
+};
+
+/* What a client that a part may come to knows of the whole, for hf_cancel(). It keeps the client's memory, as a
+ * handle does. */
+struct hfi_tie {
+    struct hfi_tie *prev, *next; /* of the client */
+    hf_client *client;           /* NULL: it is not tied */
+    struct hfi_whole *whole;
+    const void *cookie;
+    atomic_bool
+        asked; /* hf_cancel() was here when no part was: who looks elsewhere now need not come again */
 };
 
 /* An acquire of an event loop. */
@@ -112,10 +134,9 @@ struct hfi_async {
     struct hfi_waiter waiter; /* first member */
     struct hf_hold *hold;
     struct hfi_async *prev, *next; /* all in progress; then events */
-    const struct hfi_whole *whole; /* NULL: it is one by itself */
+    struct hfi_whole *whole;       /* NULL: it is one by itself */
     void *cookie;
-    bool
-        cancelled; /* of a whole: what came of this part is taken, and then it goes on no further */
+    bool cancelled; /* of a whole: hf_cancel() found it before its event was taken */
 };
 
 /* A socket, and who still uses it: it is closed when nobody does. */
@@ -164,9 +185,10 @@ struct hf_client {
     struct hfi_parker *parkers;             /* free */
     struct hfi_parker *post[HFI_POSTS_MAX]; /* to be posted when the lock is let go */
     unsigned posts;
-    bool unsettled;      /* what channels need, or who drives them, may have changed */
+    bool unsettled;   /* what channels need, or who drives them, may have changed */
+    atomic_uint pins; /* who is about to enter it from another client: it is not freed meanwhile */
     atomic_uint inside;  /* threads in calls, or about to take the lock for one */
-    unsigned handles;    /* not yet freed; they keep the memory of a closed client */
+    unsigned handles;    /* not yet freed, and ties; they keep the memory of a closed client */
     pthread_cond_t left; /* closing: `inside` went down, or the engine became quiet */
     bool closed;         /* hf_close() has been called */
     bool dissolving; /* and nobody is inside any more: late releases wait until it is finished */
@@ -187,6 +209,7 @@ struct hf_client {
 
     struct hfi_async *asyncs;            /* in progress */
     struct hfi_async *events;            /* done, not yet taken */
+    struct hfi_tie *ties;                /* of what such a one may be a part of */
     struct hf_hold *released;            /* likewise */
     struct hfi_step *steps, *steps_done; /* the same of steps with objects (step.h) */
     int event_fd;
@@ -288,6 +311,8 @@ void hfi_thread_wake_by(hf_client *client, hfi_time at);
 void hfi_event_signal(hf_client *client);
 /* Is something finished of which nobody has taken the event? */
 bool hfi_event_is_left(const hf_client *client);
+/* The whole is there: what became of its parts meanwhile is told of it. Without the lock. */
+void hfi_multi_tell_missed(struct hfi_multi *multi);
 
 /* fork.c */
 uint64_t hfi_fork_mark(void);
@@ -322,6 +347,10 @@ struct hf_hold *hfi_hold_alloc(hf_client *client);
 void hfi_hold_free(hf_client *client, struct hf_hold *hold);
 /* A handle of a closed client; without the lock. The last one frees the client. */
 void hfi_hold_drop(struct hf_hold *hold);
+/* Of a client that is open, or a forked one, which is left alone. Without its lock. */
+void hfi_tie(hf_client *client, struct hfi_tie *tie);
+/* Whatever the clients are at; without their locks. */
+void hfi_untie(struct hfi_tie *ties, size_t count);
 /* What a semaphore granted is the program's now, and the handle not needed any more. With the lock. HF_OK; or
  * CLOSED, when it was given back meanwhile. */
 int hfi_hold_keep(hf_client *client, struct hf_hold *hold);

@@ -84,8 +84,10 @@ static struct hfi_async *take_acquire(hf_client *client, struct hf_event *event)
     hfi_fail_store(client, event->error);
     free(async->waiter.label);
     async->waiter.label = NULL;
-    if (async->whole)
+    if (async->whole) {
+        atomic_store(&async->whole->at, NULL);
         return async;
+    }
     free(async);
     return NULL;
 }
@@ -115,21 +117,56 @@ static bool take_news(hf_client *client, struct hf_event *event)
     return true;
 }
 
+/* NULL: there is none yet, or no more. */
+static struct hf_hold *whole_of(struct hfi_multi *multi)
+{
+    struct hf_hold *whole = atomic_load(&multi->whole);
+
+    if (whole)
+        return whole;
+    atomic_store(&multi->missed, true); /* who makes it looks at this afterwards */
+    return atomic_load(&multi->whole);
+}
+
 /* A part's news is the whole's; that it is lost is told once. */
 static bool take_any_news(hf_client *client, struct hf_event *event)
 {
     while (take_news(client, event)) {
         struct hfi_multi *multi = event->hold->multi;
+        struct hf_hold *whole = multi ? whole_of(multi) : NULL;
 
         if (!multi)
             return true;
-        if (!multi->whole || multi->lost_told)
+        if (!whole || atomic_load(&multi->lost_told))
             continue;
-        multi->lost_told = event->type == HF_EVENT_LOST;
-        event->hold = multi->whole;
+        if (event->type == HF_EVENT_LOST && atomic_exchange(&multi->lost_told, true))
+            continue;
+        event->hold = whole;
         return true;
     }
     return false;
+}
+
+static void tell_again(hf_client *client, struct hfi_hold *hold)
+{
+    enum hfi_hold_state state;
+
+    hfi_lock(client);
+    state = hfi_hold_state_of(hold);
+    if (state == HFI_HOLD_LOST || state == HFI_HOLD_AT_RISK) {
+        hfi_hold_set_news(&client->engine, hold,
+                          state == HFI_HOLD_LOST ? HFI_NEWS_LOST : HFI_NEWS_AT_RISK);
+        hfi_event_signal(client);
+    }
+    hfi_unlock(client);
+}
+
+void hfi_multi_tell_missed(struct hfi_multi *multi)
+{
+    if (!atomic_load(&multi->missed))
+        return;
+    for (size_t i = 0; i < multi->count; i++)
+        tell_again(multi->hold[i]->client, multi->hold[i]->handle.hold);
 }
 
 /* What concerns holds goes first: acquired comes before lost, and released takes lost away. Returns the async if

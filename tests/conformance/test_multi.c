@@ -255,6 +255,89 @@ static void cancelled_between(void **state)
     hf_close(c);
 }
 
+/* Who asks each client in turn finds it, also when it comes to one that was asked already. */
+static void cancelled_behind(void **state)
+{
+    hf_client *a = client_open(), *b = client_open(), *c = client_open(), *from;
+    const struct hf_member members[] = { MEMBER(a, "one", HF_EXCLUSIVE),
+                                         MEMBER(b, "two", HF_WRITE) };
+    hf_hold *rival = take(c, "two", TRY);
+    struct pollfd p = { .fd = hf_fd(a), .events = POLLIN };
+    struct hf_event event = { .size = sizeof event };
+    int cookie;
+
+    (void)state;
+    assert_int_equal(hf_multi_acquire_start(members, 2, NULL, &cookie), HF_OK);
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+    assert_int_equal(hf_cancel(b, &cookie), HF_ERR_NOT_FOUND);
+    assert_int_equal(hf_next(a, &event), 0);
+    AWAIT(count_waiters(c, "two") == 1);
+    assert_int_equal(hf_cancel(a, &cookie), HF_OK);
+    event = next_of(a, b, &from);
+    assert_int_equal(event.type, HF_EVENT_FAILED);
+    assert_int_equal(event.error, HF_ERR_CANCELLED);
+    assert_ptr_equal(from, b);
+    assert_int_equal(hf_cancel(a, &cookie), HF_ERR_NOT_FOUND);
+    assert_int_equal(hf_cancel(b, &cookie), HF_ERR_NOT_FOUND);
+    AWAIT(try_once(c, "one") == HF_OK);
+    give(rival);
+    hf_close(a);
+    hf_close(b);
+    hf_close(c);
+}
+
+struct canceller {
+    pthread_t thread;
+    hf_client *client[2];
+    int *cookie;
+    unsigned after_us;
+    bool found;
+};
+
+/* It asks each client once. */
+static void *cancel_soon(void *arg)
+{
+    struct canceller *canceller = arg;
+
+    usleep(canceller->after_us);
+    for (int i = 0; i < 2; i++)
+        if (hf_cancel(canceller->client[i], canceller->cookie) == HF_OK)
+            canceller->found = true;
+    return NULL;
+}
+
+/* By another thread, at any moment, in either order: it is never missed, and the last member is never free. */
+static void cancelled_at_any_moment(void **state)
+{
+    hf_client *a = client_open(), *b = client_open(), *c = client_open(), *from;
+    const struct hf_member members[] = { MEMBER(a, "one", HF_EXCLUSIVE),
+                                         MEMBER(b, "three", HF_WRITE),
+                                         MEMBER(a, "two", HF_EXCLUSIVE) };
+    hf_hold *rival = take(c, "two", TRY);
+    int cookie;
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        struct canceller canceller = { .client = { i % 2 ? a : b, i % 2 ? b : a },
+                                       .cookie = &cookie,
+                                       .after_us = i * 7 % 600 };
+        struct hf_event event;
+
+        assert_int_equal(hf_multi_acquire_start(members, 3, NULL, &cookie), HF_OK);
+        assert_int_equal(pthread_create(&canceller.thread, NULL, cancel_soon, &canceller), 0);
+        event = next_of(a, b, &from);
+        assert_int_equal(event.type, HF_EVENT_FAILED);
+        assert_int_equal(event.error, HF_ERR_CANCELLED);
+        pthread_join(canceller.thread, NULL);
+        assert_true(canceller.found);
+    }
+    AWAIT(try_once(c, "one") == HF_OK);
+    give(rival);
+    hf_close(a);
+    hf_close(b);
+    hf_close(c);
+}
+
 /* Clients end while a multi acquire is under way, or is done and nobody has taken its event. */
 static void closing_under_way(void **state)
 {
@@ -279,6 +362,33 @@ static void closing_under_way(void **state)
             give(rival);
         AWAIT(try_once(c, "one") == HF_OK && try_once(c, "two") == HF_OK);
     }
+    hf_close(c);
+}
+
+/* The first is lost while the second is waited for, and there is no time to begin anew. */
+static void lost_under_way(void **state)
+{
+    hf_client *a = client_open(), *c = client_open(), *from;
+    const struct hf_member members[] = { MEMBER(a, "one", HF_EXCLUSIVE),
+                                         MEMBER(a, "two", HF_EXCLUSIVE) };
+    struct pollfd p = { .fd = hf_fd(a), .events = POLLIN };
+    struct hf_event event = { .size = sizeof event };
+    int cookie;
+
+    (void)state;
+    assert_int_equal(hf_multi_acquire_start(
+                         members, 2, HF_ACQUIRE(.wait_ms = HF_TRY_ONCE, .lease_ms = 100), &cookie),
+                     HF_OK);
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+    usleep(150 * 1000);
+    assert_int_equal(hf_next(a, &event), 0);
+    event = next_of(a, c, &from);
+    assert_int_equal(event.type, HF_EVENT_FAILED); /* of the first nobody knows */
+    assert_int_equal(event.error, HF_ERR_UNSURE);
+    assert_non_null(strstr(hf_last_error(), "lost while others were waited for"));
+    no_event(a);
+    AWAIT(try_once(c, "two") == HF_OK);
+    hf_close(a);
     hf_close(c);
 }
 
@@ -328,7 +438,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(all_or_none),       TEST(arguments),         TEST(no_circle),
         TEST(one_is_lost),       TEST(with_events),       TEST(events_of_failure),
-        TEST(cancelled_between), TEST(closing_under_way), TEST(CANCELLED_THREAD),
+        TEST(cancelled_between), TEST(cancelled_behind),  TEST(cancelled_at_any_moment),
+        TEST(lost_under_way),    TEST(closing_under_way), TEST(CANCELLED_THREAD),
     };
 
     return suite_main(argc, argv, "multi", tests, sizeof tests / sizeof tests[0]);
