@@ -132,10 +132,7 @@ static void give_back(struct sim_ask *ask)
         ask->handle = NULL;
         return;
     }
-    ask->handle->discarded = true;
-    sim_check_releasing(ask->handle);
-    sim_feed(ask->process, sim_process_now(ask->process),
-             &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &ask->handle->handle });
+    sim_discard(ask->handle);
     ask->handle = NULL;
 }
 
@@ -255,6 +252,16 @@ void sim_cancel(struct sim_ask *ask, hfi_time now)
 /* ------------------------------------------------------------------------------------------------
  * Release
  */
+
+void sim_discard(struct sim_handle *handle)
+{
+    struct sim_process *process = handle->process;
+
+    handle->discarded = true;
+    sim_check_releasing(handle);
+    sim_feed(process, sim_process_now(process),
+             &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &handle->handle });
+}
 
 /* A client that is closed still takes its handles back. */
 static int drop(struct sim_handle *handle)

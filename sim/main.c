@@ -52,11 +52,12 @@ static void print_counts(const struct sim_counts *count)
 {
     printf(
         "  %llu operations: %llu acquired (%llu of them passed on, %llu entered again), %llu busy, "
-        "%llu unsure, %llu cancelled, %llu failed otherwise\n",
+        "%llu unsure, %llu cancelled, %llu failed otherwise; %llu times several as one\n",
         (unsigned long long)count->ops, (unsigned long long)count->acquired,
         (unsigned long long)count->passed, (unsigned long long)count->reentered,
         (unsigned long long)count->busy, (unsigned long long)count->unsure,
-        (unsigned long long)count->cancelled, (unsigned long long)count->failed);
+        (unsigned long long)count->cancelled, (unsigned long long)count->failed,
+        (unsigned long long)count->several);
     printf(
         "  %llu losses told, %llu faults; %llu writes at fenced resources, %llu of them refused; "
         "without a fence %llu would have been mixed\n",

@@ -158,6 +158,8 @@ void sim_plan_draw(struct sim_plan *plan, const struct sim_options *options)
     if (plan->profile == SIM_HOSTILE)
         draw_outside(plan, &random, options);
     draw_length(plan, &random, options);
+    sim_random_init(&random, plan->seed, 'u', 0); /* likewise */
+    plan->several = plan->locks / plan->services > 1 && sim_below(&random, 2);
     sim_random_init(&random, plan->seed, 'k', 0); /* beside the rest, which stays what it is */
     plan->kinds = sim_below(&random, 3) == 0;
     if (!plan->kinds)

@@ -66,6 +66,7 @@ struct sim_handle {
     struct sim_handle *next; /* RELEASED events; or all that are out, see prev_out */
     struct sim_handle *prev_out, *next_out;
     struct sim_claim *claim;
+    const void *several; /* what it is a part of */
     void *cookie;
 };
 
@@ -241,6 +242,8 @@ void sim_acquire_start(struct sim_ask *ask, hfi_time now);
 void sim_cancel(struct sim_ask *ask, hfi_time now);
 bool sim_release(struct sim_ask *ask, hfi_time now, struct sim_handle *handle);
 void sim_release_start(struct sim_process *process, hfi_time now, struct sim_handle *handle);
+/* Quietly, in the background. */
+void sim_discard(struct sim_handle *handle);
 bool sim_verify(struct sim_ask *ask, hfi_time now, struct sim_handle *handle);
 void sim_close(struct sim_ask *ask, hfi_time now);
 /* A step with something that is counted. */

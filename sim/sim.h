@@ -40,6 +40,7 @@ struct sim_plan {
     unsigned windows, quota;    /* how often a thread takes a lock in one */
     bool loops;                 /* some use an event loop */
     bool named_owners, foreigners, people, restless; /* close and open again; are cancelled */
+    bool several;                                    /* some threads take several locks as one */
     bool kinds; /* locks of all kinds, and what is counted; else mutexes alone */
 
     /* Network and clocks */
@@ -98,7 +99,7 @@ enum sim_phase { SIM_PHASE_FAULTS, SIM_PHASE_HEALED, SIM_PHASE_DRAIN, SIM_PHASE_
 
 struct sim_counts {
     uint64_t ops, acquired, busy, unsure, lost, failed, released, verified, cancelled;
-    uint64_t passed, reentered, faults, writes, refused_writes, mixed_writes;
+    uint64_t several, passed, reentered, faults, writes, refused_writes, mixed_writes;
 };
 
 struct sim {

@@ -10,12 +10,12 @@
 
 #include "checks.h"
 
-static void run_after(struct sim_thread *thread, hfi_time delay)
+void sim_thread_run_after(struct sim_thread *thread, hfi_time delay)
 {
     sim_after(&thread->sim->world, &thread->timer, delay);
 }
 
-static void rest(struct sim_thread *thread)
+void sim_thread_rest(struct sim_thread *thread)
 {
     const struct sim_plan *plan = &thread->sim->plan;
     hfi_time think = plan->think_ns;
@@ -30,7 +30,7 @@ static void rest(struct sim_thread *thread)
         thread->taken = 0; /* until the next window */
         think += plan->window_ns - thread->sim->world.now % plan->window_ns;
     }
-    run_after(thread, think);
+    sim_thread_run_after(thread, think);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -130,7 +130,13 @@ static void choose_how(struct sim_thread *thread)
     }
 }
 
-static void plan_cancel(struct sim_thread *thread)
+void sim_thread_choose(struct sim_thread *thread, struct sim_lock *lock)
+{
+    thread->lock = lock;
+    choose_how(thread);
+}
+
+void sim_thread_plan_cancel(struct sim_thread *thread)
 {
     const struct sim_plan *plan = &thread->sim->plan;
     hfi_time within = sim_below(&thread->random, 2) ? HFI_MSEC : plan->ttl_ms * HFI_MSEC;
@@ -139,7 +145,7 @@ static void plan_cancel(struct sim_thread *thread)
         sim_after(&thread->sim->world, &thread->canceller, sim_below(&thread->random, within));
 }
 
-static hfi_time hold_time(struct sim_thread *thread)
+hfi_time sim_thread_hold_time(struct sim_thread *thread)
 {
     const struct sim_plan *plan = &thread->sim->plan;
     hfi_time ttl = plan->ttl_ms * HFI_MSEC, most = plan->hold_ns;
@@ -162,12 +168,17 @@ static void acquired(struct sim_thread *thread)
     struct sim_ask *ask = &thread->ask;
 
     sim_never(&thread->sim->world, &thread->canceller);
+    if (thread->several.state == SIM_SEVERAL_TAKING) {
+        sim_several_acquired(thread);
+        return;
+    }
     if (ask->result == HF_OK && !is_hold(&ask->waiter)) {
         thread->permits = ask->waiter.permits;
         if (thread->permits) {
-            thread->hold_until = thread->sim->world.now + hold_time(thread);
+            thread->hold_until = thread->sim->world.now + sim_thread_hold_time(thread);
             thread->state = SIM_THREAD_HOLDING;
-            run_after(thread, hfi_time_until(thread->sim->world.now, thread->hold_until));
+            sim_thread_run_after(thread,
+                                 hfi_time_until(thread->sim->world.now, thread->hold_until));
             return;
         }
     } else if (ask->result == HF_OK) {
@@ -175,15 +186,15 @@ static void acquired(struct sim_thread *thread)
         ask->handle->cookie = thread;
         if (thread->depth == 1) {
             thread->told = false;
-            thread->hold_until = thread->sim->world.now + hold_time(thread);
+            thread->hold_until = thread->sim->world.now + sim_thread_hold_time(thread);
         }
     }
     if (thread->depth == 0) {
-        rest(thread);
+        sim_thread_rest(thread);
         return;
     }
     thread->state = SIM_THREAD_HOLDING;
-    run_after(thread, 0);
+    sim_thread_run_after(thread, 0);
 }
 
 /* A latch is set, counted down, or deleted. True: that is what is done this time. */
@@ -202,12 +213,14 @@ static bool count(struct sim_thread *thread, hfi_time now)
     thread->is_new = false;
     if (sim_object(&thread->ask, now, thread->lock, verb,
                    1 + (int64_t)sim_below(&thread->random, 3)))
-        rest(thread);
+        sim_thread_rest(thread);
     return true;
 }
 
 static void acquire(struct sim_thread *thread, hfi_time now)
 {
+    if (thread->depth == 0 && sim_several_begin(thread, now))
+        return;
     if (thread->depth == 0)
         thread->lock = choose_lock(thread);
     if (count(thread, now))
@@ -225,7 +238,7 @@ static void acquire(struct sim_thread *thread, hfi_time now)
         acquired(thread);
         return;
     }
-    plan_cancel(thread);
+    sim_thread_plan_cancel(thread);
 }
 
 /* The owner that holds the lock enters it again. */
@@ -258,11 +271,11 @@ static void reenter(struct sim_thread *thread, hfi_time now)
 static void released(struct sim_thread *thread)
 {
     if (thread->depth == 0) {
-        rest(thread);
+        sim_thread_rest(thread);
         return;
     }
     thread->state = SIM_THREAD_HOLDING;
-    run_after(thread, 0);
+    sim_thread_run_after(thread, 0);
 }
 
 /* What a semaphore gave. */
@@ -274,7 +287,7 @@ static void give_permits(struct sim_thread *thread, hfi_time now)
     thread->state = SIM_THREAD_CALLING;
     thread->is_new = false;
     if (sim_object(&thread->ask, now, thread->lock, HFI_SEMAPHORE_RELEASE, permits))
-        rest(thread);
+        sim_thread_rest(thread);
 }
 
 static void release(struct sim_thread *thread, hfi_time now)
@@ -307,6 +320,7 @@ static void drop_handles(struct sim_thread *thread)
         thread->handle[thread->depth++] = ask->handle; /* it had just come back */
     thread->is_new = false;
     thread->permits = 0;
+    sim_several_drop(thread);
     while (thread->depth > 0) {
         struct sim_handle *handle = thread->handle[--thread->depth];
 
@@ -343,21 +357,27 @@ static void work_with(struct sim_thread *thread, hfi_time now, struct sim_handle
         reenter(thread, now);
         return;
     }
-    run_after(thread, 1 + sim_below(&thread->random, left));
+    sim_thread_run_after(thread, 1 + sim_below(&thread->random, left));
 }
 
 static void work(struct sim_thread *thread, hfi_time now)
 {
-    if (thread->permits)
+    if (thread->several.state == SIM_SEVERAL_HELD)
+        sim_several_work(thread, now);
+    else if (thread->permits)
         give_permits(thread, now);
     else
         work_with(thread, now, thread->handle[thread->depth - 1]);
 }
 
 /* Its call has come back. */
-static void look(struct sim_thread *thread)
+static void look(struct sim_thread *thread, hfi_time now)
 {
     thread->is_new = false;
+    if (thread->several.state != SIM_SEVERAL_NONE) {
+        sim_several_look(thread, now);
+        return;
+    }
     switch (thread->ask.kind) {
     case SIM_ASK_ACQUIRE:
         acquired(thread);
@@ -366,11 +386,11 @@ static void look(struct sim_thread *thread)
         released(thread);
         break;
     case SIM_ASK_OBJECT:
-        rest(thread);
+        sim_thread_rest(thread);
         break;
     default:
         thread->state = SIM_THREAD_HOLDING;
-        run_after(thread, 0);
+        sim_thread_run_after(thread, 0);
     }
 }
 
@@ -388,7 +408,7 @@ static void run(void *arg)
     if (!sim_process_enter(process, &thread->timer, &now))
         return;
     if (thread->state == SIM_THREAD_CALLING && thread->is_new)
-        look(thread);
+        look(thread, now);
     else if (thread->state == SIM_THREAD_RESTING && thread->sim->threads->draining)
         thread->state = SIM_THREAD_DONE;
     else if (thread->state == SIM_THREAD_RESTING)
@@ -398,25 +418,41 @@ static void run(void *arg)
     sim_process_leave(process);
 }
 
+/* A moment between two members, in which it may be cancelled. */
+static void wait_between(struct sim_thread *thread)
+{
+    sim_thread_run_after(thread, sim_below(&thread->random, 20 * HFI_USEC));
+    if (thread->sim->plan.restless && sim_below(&thread->random, 8) == 0)
+        sim_after(&thread->sim->world, &thread->canceller,
+                  sim_below(&thread->random, 20 * HFI_USEC));
+}
+
 static void returned(struct sim_ask *ask)
 {
     struct sim_thread *thread = ask->arg;
 
     thread->is_new = true;
-    run_after(thread, 0);
+    sim_thread_run_after(thread, 0);
+    if (thread->several.state == SIM_SEVERAL_TAKING && thread->async)
+        wait_between(thread);
 }
 
 /* hf_cancel(); or the thread is cancelled while it waits, and another one takes its place. */
 static void cancel(void *arg)
 {
     struct sim_thread *thread = arg;
+    bool several = thread->async && thread->several.state == SIM_SEVERAL_TAKING;
     hfi_time now;
 
     if (thread->state != SIM_THREAD_CALLING || thread->ask.kind != SIM_ASK_ACQUIRE ||
-        !thread->ask.in_progress || !sim_process_enter(thread->process, &thread->canceller, &now))
+        (!thread->ask.in_progress && !several) ||
+        !sim_process_enter(thread->process, &thread->canceller, &now))
         return;
     sim_never(&thread->sim->world, &thread->canceller);
-    if (thread->async ? thread->ask.waiter.done : thread->ask.done && !thread->ask.waited) {
+    if (several)
+        sim_several_cancel(thread);
+    if (!thread->ask.in_progress ||
+        (thread->async ? thread->ask.waiter.done : thread->ask.done && !thread->ask.waited)) {
         sim_process_leave(thread->process);
         return;
     }
@@ -475,13 +511,15 @@ void sim_thread_event(struct sim_process *process, const struct sim_event *event
     if (event->type == SIM_EVENT_RELEASED) {
         process->sim->count.ops++;
         sim_handle_free(event->handle);
+        if (thread->several.left > 0)
+            thread->several.left--;
         thread->ask.kind = SIM_ASK_RELEASE;
         thread->is_new = true;
     } else if (event->news == HFI_NEWS_LOST) {
         thread->told = true;
     }
     if (thread->state == SIM_THREAD_HOLDING || event->type == SIM_EVENT_RELEASED)
-        run_after(thread, 0);
+        sim_thread_run_after(thread, 0);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -507,7 +545,8 @@ void sim_thread_start(struct sim_thread *thread)
     thread->async = thread->process->has_loop && sim_below(&thread->random, 2);
     thread->depth = 0;
     thread->permits = 0;
-    rest(thread);
+    sim_several_reset(thread);
+    sim_thread_rest(thread);
 }
 
 void sim_thread_reset(struct sim_thread *thread)
@@ -524,5 +563,6 @@ void sim_thread_reset(struct sim_thread *thread)
     ask->in_progress = false;
     thread->depth = 0;
     thread->permits = 0;
+    sim_several_reset(thread);
     thread->state = SIM_THREAD_DONE;
 }
