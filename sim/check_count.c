@@ -9,50 +9,77 @@
  */
 #include "checks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "store/redis/names.h"
-
 #define REMEMBERED_NS (59 * HFI_SEC) /* what a semaphore gave can be undone for so long */
 
 /* ------------------------------------------------------------------------------------------------
- * At the server
+ * In the store
  */
 
-static size_t held(struct sim_server *server, const struct sim_lock *lock)
+void sim_check_counted(const struct sim_lock *lock, int64_t there)
 {
-    char name[HFI_KEY_MAX];
-    const struct sim_key *key =
-        sim_redis_find(&server->redis, server->sim->plan.db, name,
-                       hfi_suffix_name(name, lock->name, lock->len, "timeout"));
+    int64_t wanted = lock->theme == SIM_PERMITS ? lock->total : lock->there;
 
-    return key && key->type == SIM_REDIS_ZSET ? key->fields : 0;
+    if (lock->uncounted || sim_service_server(lock->sim, lock->service)->lost_data)
+        return;
+    if (there != wanted)
+        sim_violated(&lock->sim->world, "conserved", "%s comes to %lld, and should to %lld",
+                     lock->name, (long long)there, (long long)wanted);
 }
 
-void sim_check_counted(struct sim_server *server, const struct sim_lock *lock)
+static void note_change(struct sim_lock *lock, enum hfi_verb verb, int64_t number)
 {
-    const struct sim_key *key;
-    int64_t there, wanted = lock->there;
+    if (verb == HFI_SEMAPHORE_RELEASE)
+        lock->there += number;
+    else if (verb == HFI_LATCH_SET)
+        lock->there = number;
+    else if (verb == HFI_LATCH_DOWN)
+        lock->there -= lock->there > 0;
+    else if (verb == HFI_LATCH_DELETE)
+        lock->there = 0;
+}
 
-    if (lock->theme == SIM_LOCKS || lock->uncounted || server->lost_data)
+void sim_check_stepped(struct sim_lock *lock, struct sim_process *process, uint64_t serial,
+                       enum hfi_verb verb, int64_t number)
+{
+    struct sim_owner *owner = process ? sim_owner_find(process, serial, HFI_KIND_SEMAPHORE) : NULL;
+
+    if (owner && owner->counted)
         return;
-    key = sim_redis_find(&server->redis, server->sim->plan.db, lock->name, lock->len);
-    if (key ? key->type != SIM_REDIS_STRING : lock->theme != SIM_LATCH)
-        return;
-    there = key ? strtoll(key->value, NULL, 10) : 0;
-    if (lock->theme == SIM_PERMITS) {
-        there += (int64_t)held(server, lock);
-        wanted = lock->total;
-    }
-    if (there != wanted)
-        sim_violated(&server->sim->world, "conserved", "s%u: %s comes to %lld, and should to %lld",
-                     server->index, lock->name, (long long)there, (long long)wanted);
+    if (!owner && process)
+        owner = sim_owner_make(process, serial);
+    if (owner)
+        owner->counted = true;
+    note_change(lock, verb, number);
 }
 
 /* ------------------------------------------------------------------------------------------------
  * What a semaphore gave
  */
+
+void sim_check_gave(struct sim_lock *lock, struct sim_owner *owner, uint32_t permits)
+{
+    lock->there -= permits;
+    if (!owner)
+        return;
+    owner->taken = permits;
+    owner->undone = false;
+    owner->granted_at = lock->sim->world.now;
+}
+
+void sim_check_took_back(struct sim_lock *lock, struct sim_owner *owner)
+{
+    if (!owner) {
+        lock->uncounted = true; /* of a process that is no more */
+        return;
+    }
+    if (!owner->undone)
+        lock->there += owner->taken;
+    owner->undone = true;
+    if (owner->kept)
+        sim_violated(&lock->sim->world, "given",
+                     "%u permits of %s are taken back, and were the caller's", owner->taken,
+                     lock->name);
+}
 
 void sim_check_kept(struct sim_process *process, const struct hfi_hold *hold, bool kept)
 {
@@ -60,7 +87,7 @@ void sim_check_kept(struct sim_process *process, const struct hfi_hold *hold, bo
 
     if (!kept)
         return;
-    if (!owner || (!owner->taken && !process->sim->plan.library))
+    if (!owner || !owner->taken)
         sim_violated(&process->sim->world, "given", "p%u has permits of %s, which it was not given",
                      process->index, hold->lease.name);
     else if (owner->undone || owner->released)
@@ -81,8 +108,8 @@ static void check_given(const struct sim_process *process)
 
         if (!owner->taken || owner->undone || owner->kept || owner->excused || lock->uncounted)
             continue;
-        if (sim_service_server(sim, lock->service)->lost_data || sim->plan.deny_kill ||
-            owner->replayed ||
+        if (sim_service_server(sim, lock->service)->lost_data ||
+            (sim->plan.deny_kill && !sim->plan.library) || owner->replayed ||
             sim->world.now - owner->granted_at < REMEMBERED_NS / 2) /* it is still in progress */
             continue;
         sim_violated((struct sim_world *)&sim->world, "given",
@@ -93,7 +120,7 @@ static void check_given(const struct sim_process *process)
 
 void sim_check_counts_end(struct sim *sim)
 {
-    for (unsigned i = 0; i < sim->plan.processes && !sim->plan.library; i++)
+    for (unsigned i = 0; i < sim->plan.processes; i++)
         if (sim->process[i].life == SIM_LIFE_RUNNING)
             check_given(&sim->process[i]);
 }

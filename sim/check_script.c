@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/redis/names.h"
+
 #define REPLAY_EACH 16 /* one script in so many is run again */
 
 /* How the reply of a granted try begins; the first token and how many there are follow. */
@@ -184,31 +186,20 @@ static void check_orphan(struct sim_server *server, const struct sim_call *call,
                      process->index);
 }
 
-/* What a semaphore gives is noted, and what of it is undone. */
-static void note_taken(struct sim_server *server, const struct sim_call *call,
-                       struct sim_owner *owner)
+static struct sim_lock *lock_of(const struct sim_server *server, const struct sim_call *call)
 {
-    struct sim_lock *lock =
-        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
-    uint32_t permits = (uint32_t)strtoul(argument(call, 0)->at, NULL, 10);
-
-    if (lock)
-        lock->there -= permits;
-    if (!owner)
-        return;
-    owner->taken = permits;
-    owner->undone = false;
-    owner->granted_at = server->sim->world.now;
+    return sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
 }
 
-static void check_turn(struct sim_server *server, const struct sim_call *call, bool granted)
+/* One that may be passed over has a place; one that waits for its answer only has none. */
+static void check_turn(const struct sim_server *server, const struct sim_call *call, bool granted)
 {
-    struct sim_lock *lock =
-        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+    struct sim_lock *lock = lock_of(server, call);
 
-    if (lock)
-        sim_check_turn(server, lock, argument(call, 0), sim_arg_is(argument(call, 4), "1"),
-                       granted);
+    if (lock && granted)
+        sim_check_turn_granted(lock, argument(call, 0), 1, 1);
+    else if (lock && sim_arg_is(argument(call, 4), "1"))
+        sim_check_turn_waits(lock, argument(call, 0), 1);
 }
 
 static void ran_acquire(struct sim_server *server, const struct sim_call *call,
@@ -225,8 +216,9 @@ static void ran_acquire(struct sim_server *server, const struct sim_call *call,
         owner->granted_there = true;
         check_orphan(server, call, owner, process, number);
     }
-    if (granted && way->kind == HFI_KIND_SEMAPHORE)
-        note_taken(server, call, owner);
+    if (granted && way->kind == HFI_KIND_SEMAPHORE && lock_of(server, call))
+        sim_check_gave(lock_of(server, call), owner,
+                       (uint32_t)strtoul(argument(call, 0)->at, NULL, 10));
     if (way->kind == HFI_KIND_FAIR && reply[0] == '*' && strncmp(reply, "*1", 2) != 0)
         check_turn(server, call, granted);
     /* One that is busy may leave a sign that it waits. */
@@ -241,8 +233,7 @@ static void ran_release(struct sim_server *server, const struct sim_call *call,
     struct sim_process *process;
     uint64_t number;
     struct sim_owner *owner = owner_of(server, call, way, &process, &number);
-    struct sim_lock *lock =
-        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+    struct sim_lock *lock = lock_of(server, call);
 
     if (!owner && way->script == SCRIPT_release && process)
         owner = sim_owner_find(process, number, HFI_KIND_FENCED);
@@ -253,18 +244,8 @@ static void ran_release(struct sim_server *server, const struct sim_call *call,
     }
     if (way->kind == HFI_KIND_FAIR && lock && reply[0] == ':')
         sim_check_turn_left(lock, argument(call, 0));
-    if (way->kind == HFI_KIND_SEMAPHORE && lock && reply[0] == ':' && reply[1] != '-') {
-        if (owner) {
-            lock->there += owner->taken;
-            owner->undone = true;
-            if (owner->kept)
-                sim_violated(&server->sim->world, "given",
-                             "s%u takes permits of %s back that p%u has (owner %llu)",
-                             server->index, lock->name, process->index, (unsigned long long)number);
-        } else {
-            lock->uncounted = true; /* of a process that is no more */
-        }
-    }
+    if (way->kind == HFI_KIND_SEMAPHORE && lock && reply[0] == ':' && reply[1] != '-')
+        sim_check_took_back(lock, owner);
     if (sim_below(&server->random, REPLAY_EACH) == 0 && reply[0] == ':')
         replay(server, call, way->script, ":-1\r\n");
 }
@@ -325,41 +306,31 @@ static void ran_renew(struct sim_server *server, const struct sim_call *call,
     }
 }
 
-/* Each request with an object counts once, by its serial number. */
-static bool is_first(struct sim_server *server, const struct sim_call *call)
+static enum hfi_verb verb_of(const struct sim_arg *word)
 {
-    static const struct way NOTE = { SCRIPT_UNKNOWN, HFI_KIND_SEMAPHORE, KEY, 1 };
-    struct sim_process *process;
-    uint64_t serial;
-    struct sim_owner *owner = owner_of(server, call, &NOTE, &process, &serial);
-    bool first = !owner || !owner->counted;
+    static const struct {
+        const char *word;
+        enum hfi_verb verb;
+    } WORDS[] = { { "release", HFI_SEMAPHORE_RELEASE },
+                  { "set", HFI_LATCH_SET },
+                  { "down", HFI_LATCH_DOWN },
+                  { "delete", HFI_LATCH_DELETE } };
 
-    if (!owner && process)
-        owner = sim_owner_make(process, serial);
-    if (owner)
-        owner->counted = true;
-    return first;
-}
-
-static void note_change(struct sim_lock *lock, const struct sim_arg *verb, int64_t number)
-{
-    if (sim_arg_is(verb, "release"))
-        lock->there += number;
-    else if (sim_arg_is(verb, "set"))
-        lock->there = number;
-    else if (sim_arg_is(verb, "down"))
-        lock->there -= lock->there > 0;
-    else if (sim_arg_is(verb, "delete"))
-        lock->there = 0;
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
+        if (sim_arg_is(word, WORDS[i].word))
+            return WORDS[i].verb;
+    return HFI_SEMAPHORE_AVAILABLE;
 }
 
 /* Steps with objects: what they come to, each counted once. */
 static void ran_object(struct sim_server *server, const struct sim_call *call, enum script script,
                        const char *reply)
 {
-    struct sim_lock *lock =
-        sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+    static const struct way NOTE = { SCRIPT_UNKNOWN, HFI_KIND_SEMAPHORE, KEY, 1 };
+    struct sim_lock *lock = lock_of(server, call);
     const struct sim_arg *verb = argument(call, 0);
+    struct sim_process *process = NULL;
+    uint64_t serial = 0;
 
     if (!lock || !strstr(reply, "ok "))
         return;
@@ -367,8 +338,35 @@ static void ran_object(struct sim_server *server, const struct sim_call *call, e
         lock->set = server->sim->world.now;
     if (script == SCRIPT_latch && sim_arg_is(verb, "delete"))
         lock->deleted = server->sim->world.now;
-    if (server->redis.wrote && is_first(server, call))
-        note_change(lock, verb, strtol(argument(call, 2)->at, NULL, 10));
+    if (!server->redis.wrote)
+        return;
+    owner_of(server, call, &NOTE, &process, &serial);
+    sim_check_stepped(lock, process, serial, verb_of(verb),
+                      strtol(argument(call, 2)->at, NULL, 10));
+}
+
+static size_t held(struct sim_server *server, const struct sim_lock *lock)
+{
+    char name[HFI_KEY_MAX];
+    const struct sim_key *key =
+        sim_redis_find(&server->redis, server->sim->plan.db, name,
+                       hfi_suffix_name(name, lock->name, lock->len, "timeout"));
+
+    return key && key->type == SIM_REDIS_ZSET ? key->fields : 0;
+}
+
+static void check_counted(struct sim_server *server, const struct sim_lock *lock)
+{
+    const struct sim_key *key =
+        sim_redis_find(&server->redis, server->sim->plan.db, lock->name, lock->len);
+    int64_t there = key && key->type == SIM_REDIS_STRING ? strtoll(key->value, NULL, 10) : 0;
+
+    if (lock->theme == SIM_LOCKS ||
+        (key ? key->type != SIM_REDIS_STRING : lock->theme != SIM_LATCH))
+        return;
+    if (lock->theme == SIM_PERMITS)
+        there += (int64_t)held(server, lock);
+    sim_check_counted(lock, there);
 }
 
 static void ran_kind(struct sim_server *server, const struct sim_call *call, enum script script,
@@ -376,7 +374,7 @@ static void ran_kind(struct sim_server *server, const struct sim_call *call, enu
 {
     const struct way *acquire = way_of(ACQUIRES, sizeof ACQUIRES / sizeof ACQUIRES[0], script);
     const struct way *release = way_of(RELEASES, sizeof RELEASES / sizeof RELEASES[0], script);
-    const struct sim_lock *lock;
+    struct sim_lock *lock;
 
     if (acquire)
         ran_acquire(server, call, acquire, reply);
@@ -388,15 +386,13 @@ static void ran_kind(struct sim_server *server, const struct sim_call *call, enu
     if (script == SCRIPT_semaphore || script == SCRIPT_latch || script == SCRIPT_permits)
         ran_object(server, call, script, reply);
     if (script == SCRIPT_leave_fair) {
-        lock = sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len);
+        lock = lock_of(server, call);
         if (lock && reply[0] == ':')
-            sim_check_turn_left((struct sim_lock *)lock, argument(call, 0));
+            sim_check_turn_left(lock, argument(call, 0));
     }
-    lock = keys_of(call)
-               ? sim_lock_find(server->sim, server->service, call->argv[3].at, call->argv[3].len)
-               : NULL;
+    lock = keys_of(call) ? lock_of(server, call) : NULL;
     if (lock)
-        sim_check_counted(server, lock);
+        check_counted(server, lock);
 }
 
 void sim_check_ran(struct sim_server *server, const struct sim_call *call, const char *sha,

@@ -8,7 +8,8 @@
  *   check_owner.c    owner ids: what is sent for them, and what that comes to at the server
  *   check_script.c   what scripts do: replayed, they change nothing
  *   check_count.c    semaphores, permits, latches: that nothing is lost of what is counted
- *   check_turn.c     the order of a fair lock
+ *   check_turn.c     the order in which those who wait are served
+ *   check_several.c  several locks as one (workload.h)
  *   check_wait.c     waiting: bounded, woken, truthful about why it failed
  *   check_end.c      what is left when all is quiet
  *
@@ -158,15 +159,28 @@ void sim_check_excuse_all(struct sim_server *server);
 /* check_count.c */
 /* What a semaphore gave: the caller has it, or it came too late. */
 void sim_check_kept(struct sim_process *process, const struct hfi_hold *hold, bool kept);
-void sim_check_counted(struct sim_server *server, const struct sim_lock *lock);
+/* A semaphore has given an owner id permits (NULL: its process is no more), and has taken them back. */
+void sim_check_gave(struct sim_lock *lock, struct sim_owner *owner, uint32_t permits);
+void sim_check_took_back(struct sim_lock *lock, struct sim_owner *owner);
+/* A step was executed; each counts once, by its serial number. */
+void sim_check_stepped(struct sim_lock *lock, struct sim_process *process, uint64_t serial,
+                       enum hfi_verb verb, int64_t number);
+/* What there is now: of permits those that are held, too. */
+void sim_check_counted(const struct sim_lock *lock, int64_t there);
 /* The count of a latch is another one (true time). */
 void sim_check_latch(struct sim_lock *lock, bool open);
 void sim_check_awaited(const struct sim_ask *ask);
 void sim_check_counts_end(struct sim *sim);
 
 /* check_turn.c */
-void sim_check_turn(struct sim_server *server, struct sim_lock *lock, const struct sim_arg *owner,
-                    bool queues, bool granted);
+/* It waits, and has a place; for so much, where several can be served at once. */
+void sim_check_turn_waits(struct sim_lock *lock, const struct sim_arg *owner, int64_t units);
+/* It is given so much of what is left. */
+void sim_check_turn_granted(struct sim_lock *lock, const struct sim_arg *owner, int64_t units,
+                            int64_t left);
+void sim_check_turn_called(struct sim_lock *lock, const struct sim_arg *owner);
+/* All whose texts begin so are no more. */
+void sim_check_turns_end(struct sim_lock *lock, const struct sim_arg *owners);
 void sim_check_turn_left(struct sim_lock *lock, const struct sim_arg *owner);
 void sim_check_turns_forget(struct sim_lock *lock);
 

@@ -9,6 +9,7 @@
 
 #include "checks.h"
 #include "sim.h"
+#include "sim_mutant.h"
 
 #define GRACE_NS (100 * HFI_MSEC) /* a head that was called and does not come is overdue */
 #define TRUTH_NS (120 * HFI_USEC) /* a request's own time */
@@ -178,7 +179,7 @@ static int64_t left_of(const struct sim_lock *lock, struct row *row, hfi_time no
         return row->number;
     for (unsigned i = 0; i < row->held; i++)
         left -= row->hold[i].units;
-    return left;
+    return left + (lock->theme == SIM_PERMITS && MUTANT(library_beyond));
 }
 
 /* When the first of them ends. */
@@ -221,6 +222,21 @@ static uint64_t place_in(const struct hfi_lease *lease)
                                                                                 : 0;
 }
 
+/* How the checks know one that waits. */
+struct waiter_text {
+    char text[64];
+    struct sim_arg arg;
+};
+
+static const struct sim_arg *text_of(struct waiter_text *text, const struct ticket *ticket)
+{
+    text->arg.at = text->text;
+    text->arg.len = (size_t)snprintf(
+        text->text, sizeof text->text, "p%u.%llu:%u:%llu", ticket->peer.process->index,
+        (unsigned long long)ticket->peer.life, ticket->kind, (unsigned long long)ticket->place);
+    return &text->arg;
+}
+
 static void drop_ticket(struct row *row, unsigned at)
 {
     memmove(row->line + at, row->line + at + 1, (row->waiting - at - 1) * sizeof row->line[0]);
@@ -260,11 +276,13 @@ static void call_heads(struct sim_lock *lock, struct row *row, hfi_time now)
     clear_line(row, now, NULL);
     for (unsigned i = 0; i < row->waiting && row->line[i].units <= left; i++) {
         struct ticket *at = &row->line[i];
+        struct waiter_text text;
 
         left -= at->units;
         if (at->called_ns)
             continue;
         at->called_ns = now;
+        sim_check_turn_called(lock, text_of(&text, at));
         sim_say(&lock->sim->world, "p%u is called for %s", at->peer.process->index, lock->name);
         wake(at->peer, lock);
     }
@@ -283,7 +301,7 @@ static bool is_its_turn(struct row *row, hfi_time now, const struct ticket *mine
         left -= at->units;
         *ret_until = hfi_time_min(*ret_until, (at->called_ns ? at->called_ns : now) + GRACE_NS + 1);
     }
-    return left >= mine->units;
+    return left >= mine->units || MUTANT(library_newcomer);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -310,12 +328,32 @@ static struct done *note_done(struct row *row, struct peer peer, uint64_t serial
     return done;
 }
 
-static void put(struct library_store *store, hfi_time now, struct row *row,
+/* The checks are told what there is now, as often as it changes. */
+static void tell_count(struct sim_lock *lock, const struct row *row)
+{
+    int64_t there = row->number;
+
+    if (lock->theme == SIM_LOCKS)
+        return;
+    for (unsigned i = 0; i < row->held && lock->theme == SIM_PERMITS; i++)
+        there += row->hold[i].units;
+    if (lock->theme == SIM_PERMITS && there < lock->total)
+        there = lock->total; /* the rest is there: nothing else says how much */
+    sim_check_counted(lock, there);
+}
+
+static void put(struct library_store *store, hfi_time now, struct sim_lock *lock,
                 const struct hfi_lease *lease)
 {
+    struct row *row = &library_of(store)->row[lock->index];
+    struct sim_owner *owner =
+        sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind);
+
+    owner->granted_there = true;
     if (lease->kind == HFI_KIND_SEMAPHORE) {
         row->number -= lease->permits;
         note_done(row, peer_of(store), lease->owner, lease->permits);
+        sim_check_gave(lock, owner, lease->permits);
         return;
     }
     assert(row->held < HOLDS);
@@ -339,12 +377,12 @@ static void grant(struct library_store *store, hfi_time now, struct sim_lock *lo
     lease->verdict = HFI_GRANTED;
     lease->token = library->token + 1;
     library->token += lease->tokens;
-    put(store, now, row, lease);
-    sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind)->granted_there = true;
+    put(store, now, lock, lease);
+    tell_count(lock, row);
     report(library, lock);
 }
 
-static void busy(struct library_store *store, hfi_time now, struct row *row, hfi_time until,
+static void busy(struct library_store *store, hfi_time now, struct sim_lock *lock, hfi_time until,
                  struct hfi_lease *lease)
 {
     static const enum hfi_topic TOPICS[HFI_KIND_COUNT] = {
@@ -352,15 +390,19 @@ static void busy(struct library_store *store, hfi_time now, struct row *row, hfi
         [HFI_KIND_READ] = HFI_TOPIC_READ_WRITE,   [HFI_KIND_PERMITS] = HFI_TOPIC_PERMITS,
         [HFI_KIND_SEMAPHORE] = HFI_TOPIC_PERMITS, [HFI_KIND_LATCH] = HFI_TOPIC_LATCH,
     };
+    struct row *row = &library_of(store)->row[lock->index];
     struct ticket mine = { .peer = peer_of(store),
                            .kind = lease->kind,
                            .place = place_in(lease),
                            .units = units_of(lease) };
+    struct waiter_text text;
 
     lease->verdict = HFI_BUSY;
     lease->topic = (uint8_t)TOPICS[lease->kind];
     lease->hint_ns = hfi_time_until(now, until);
     lease->ticket = lease->queue && lease->kind != HFI_KIND_LATCH;
+    if (lease->ticket)
+        sim_check_turn_waits(lock, text_of(&text, &mine), mine.units);
     if (!lease->ticket || place_of(row, mine.peer, mine.kind, mine.place) >= 0)
         return;
     assert(row->waiting < TICKETS);
@@ -399,7 +441,8 @@ static void try(struct library_store *store, hfi_time now, struct hfi_lease *lea
     };
     int64_t left = left_of(lock, row, now);
     bool writes = lease->kind == HFI_KIND_READ && find_hold(row, peer, lease->owner, false);
-    hfi_time until = HF_TIME_NEVER;
+    hfi_time until = HF_TIME_NEVER, until_true;
+    struct waiter_text text;
 
     if (lease->kind == HFI_KIND_LATCH) {
         try_latch(row, now, lease);
@@ -407,25 +450,40 @@ static void try(struct library_store *store, hfi_time now, struct hfi_lease *lea
         lease->verdict = HFI_ALREADY;
         lease->tokens = 1;
     } else if (!writes && left < mine.units) {
-        busy(store, now, row, first_end(row), lease);
-    } else if (writes || is_its_turn(row, now, &mine, left, &until)) {
+        busy(store, now, lock, first_end(row), lease);
+    } else if (writes) {
+        sim_check_turn_left(lock, text_of(&text, &mine));
+        grant(store, now, lock, lease);
+    } else if (is_its_turn(row, now, &mine, left, &until)) {
+        sim_check_turn_granted(lock, text_of(&text, &mine), mine.units, left);
         grant(store, now, lock, lease);
     } else {
         call_heads(lock, row, now);
-        sim_check_lock_changed(lock, sim_clock_when(&store->process->host->clock, until));
-        busy(store, now, row, until, lease);
+        until_true = sim_clock_when(&store->process->host->clock, until);
+        if (until_true > lock->held_until) /* readers may have it for longer */
+            sim_check_lock_changed(lock, until_true);
+        busy(store, now, lock, until, lease);
     }
+}
+
+/* One gives up its place. */
+static void leave_line(struct sim_lock *lock, struct row *row, unsigned place)
+{
+    struct waiter_text text;
+
+    sim_check_turn_left(lock, text_of(&text, &row->line[place]));
+    drop_ticket(row, place);
 }
 
 /* What a semaphore gave is taken back, or forbidden. */
 static bool undo(struct row *row, struct peer peer, uint64_t owner)
 {
     struct done *done = find_done(row, peer, owner);
-    int64_t units = done ? done->units : 0;
+    int64_t units = done && !MUTANT(library_kept_back) ? done->units : 0;
 
     if (!done)
         note_done(row, peer, owner, 0);
-    else
+    else if (!MUTANT(library_undone_twice))
         done->units = 0;
     row->number += units;
     return units > 0;
@@ -449,16 +507,21 @@ static void release(struct library_store *store, hfi_time now, struct hfi_lease 
     struct peer peer = peer_of(store);
     struct hold *hold = find_hold(row, peer, lease->owner, lease->kind == HFI_KIND_READ);
     int place = place_of(row, peer, lease->kind, place_in(lease));
+    struct sim_owner *owner =
+        sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind);
 
-    sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind)->released_there = true;
+    owner->released_there = true;
     lease->others = 0;
     lease->verdict = HFI_GONE;
     if (lease->kind == HFI_KIND_FAIR && place >= 0)
-        drop_ticket(row, (unsigned)place);
+        leave_line(lock, row, (unsigned)place);
     if (lease->kind == HFI_KIND_SEMAPHORE ? undo(row, peer, lease->owner) : hold != NULL)
         lease->verdict = HFI_RELEASED;
+    if (lease->kind == HFI_KIND_SEMAPHORE && lease->verdict == HFI_RELEASED)
+        sim_check_took_back(lock, owner);
     if (hold)
         drop_hold(row, hold);
+    tell_count(lock, row);
     report(library_of(store), lock);
     call_heads(lock, row, now);
     place = place_of(row, peer, lease->kind, place_in(lease));
@@ -528,7 +591,7 @@ static void leave(struct library_store *store, hfi_time now, const struct hfi_wa
 
     if (place < 0)
         return;
-    drop_ticket(row, (unsigned)place);
+    leave_line(lock, row, (unsigned)place);
     call_heads(lock, row, now);
 }
 
@@ -576,8 +639,12 @@ static int change(struct library_store *store, hfi_time now, struct hfi_object *
         error = change_latch(lock, row, now, object);
     else
         row->number += object->number;
-    if (!error)
+    if (!error && !MUTANT(library_not_noted))
         note_done(row, peer_of(store), object->serial, 0);
+    if (!error)
+        sim_check_stepped(lock, store->process, object->serial, (enum hfi_verb)object->verb,
+                          object->number);
+    tell_count(lock, row);
     report(library_of(store), lock);
     if (lock->theme != SIM_LATCH)
         call_heads(lock, row, now);
@@ -813,6 +880,7 @@ void sim_library_count(struct sim_lock *lock, int64_t count)
         row->number += count;
     if (lock->theme == SIM_LATCH)
         row->number = 0;
+    tell_count(lock, row);
     report(lock->sim->library, lock);
     if (lock->theme == SIM_LATCH)
         wake_all(lock);
@@ -826,10 +894,14 @@ void sim_library_died(struct sim_process *process)
     struct sim *sim = process->sim;
     struct peer peer = { process, process->life_number };
     hfi_time now = sim_process_now(process);
+    char text[64];
+    size_t len = (size_t)snprintf(text, sizeof text, "p%u.%llu:", process->index,
+                                  (unsigned long long)peer.life);
 
     for (unsigned i = 0; i < sim->plan.locks; i++) {
         struct row *row = &sim->library->row[i];
 
+        sim_check_turns_end(&sim->lock[i], &(struct sim_arg){ text, len });
         for (unsigned k = 0; k < row->waiting;)
             if (is_same(row->line[k].peer, peer))
                 drop_ticket(row, k);
