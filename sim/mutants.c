@@ -69,6 +69,8 @@ bool sim_mutant_turn_on(struct sim_options *options)
         return false;
     }
     sim_mutant = id;
+    if (strcmp(kind, "host library") == 0)
+        options->store = SIM_STORE_LIBRARY;
     if (strncmp(kind, "env ", 4) == 0)
         make_world_worse(options, kind + 4);
     return true;

@@ -26,7 +26,7 @@ struct hunk {
 };
 
 struct mutant {
-    const char *name, *what, *kind; /* "product", "host", "env …" */
+    const char *name, *what, *kind; /* "product", "host", "host library", "env …" */
     size_t first, count;            /* hunks */
 };
 
@@ -100,7 +100,8 @@ static void read_line(char *text, int line)
         append(&hunk->old, text + 2);
     } else if (text[0] == '+' && mutant->count && hunk) {
         append(&hunk->new, strlen(text) > 1 ? text + 2 : "");
-    } else if (strcmp(text, "host") == 0 || strncmp(text, "env ", 4) == 0) {
+    } else if (strcmp(text, "host") == 0 || strcmp(text, "host library") == 0 ||
+               strncmp(text, "env ", 4) == 0) {
         mutant->kind = text;
     } else if (!mutant->what) {
         mutant->what = text;
