@@ -97,24 +97,37 @@ void sim_check_kept(struct sim_process *process, const struct hfi_hold *hold, bo
         owner->kept = true;
 }
 
-/* All is quiet: what nobody has came back, unless that was asked for too late. */
+/* It was asked for, and came to nothing: the store was out of reach for longer than it remembers. */
+static bool is_too_late(const struct sim_owner *owner)
+{
+    return owner->released &&
+           (!owner->released_there || owner->released_at - owner->granted_at >= REMEMBERED_NS);
+}
+
+static bool is_in_doubt(const struct sim *sim, const struct sim_owner *owner)
+{
+    const struct sim_lock *lock = &sim->lock[owner->lock];
+
+    return owner->excused || lock->uncounted || owner->replayed || is_too_late(owner) ||
+           sim_service_server(sim, lock->service)->lost_data ||
+           (sim->plan.deny_kill && !sim->plan.library) ||
+           sim->world.now - owner->granted_at < REMEMBERED_NS / 2; /* it is still in progress */
+}
+
+/* All is quiet: what nobody has came back. */
 static void check_given(const struct sim_process *process)
 {
     const struct sim *sim = process->sim;
 
     for (uint64_t number = 1; number <= process->owners->highest; number++) {
         const struct sim_owner *owner = &process->owners->at[2 * number];
-        const struct sim_lock *lock = &sim->lock[owner->lock];
 
-        if (!owner->taken || owner->undone || owner->kept || owner->excused || lock->uncounted)
-            continue;
-        if (sim_service_server(sim, lock->service)->lost_data ||
-            (sim->plan.deny_kill && !sim->plan.library) || owner->replayed ||
-            sim->world.now - owner->granted_at < REMEMBERED_NS / 2) /* it is still in progress */
+        if (!owner->taken || owner->undone || owner->kept || is_in_doubt(sim, owner))
             continue;
         sim_violated((struct sim_world *)&sim->world, "given",
                      "%u permits of %s were given to p%u (owner %llu), and nobody has them",
-                     owner->taken, lock->name, process->index, (unsigned long long)number);
+                     owner->taken, sim->lock[owner->lock].name, process->index,
+                     (unsigned long long)number);
     }
 }
 

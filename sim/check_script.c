@@ -238,7 +238,7 @@ static void ran_release(struct sim_server *server, const struct sim_call *call,
     if (!owner && way->script == SCRIPT_release && process)
         owner = sim_owner_find(process, number, HFI_KIND_FENCED);
     if (owner && reply[0] == ':') {
-        owner->released_there = true;
+        sim_check_released_there(server->sim, owner);
         owner->released_by = call->conn->id;
         owner->released_starts = server->starts;
     }

@@ -116,8 +116,11 @@ void sim_check_step(struct sim_process *process)
         sim_violated(world_of(process), "sound",
                      "p%u: the engine found an invariant of its own broken", process->index);
     if (process->memory.live > memory_most(plan))
-        sim_violated(world_of(process), "memory", "p%u takes %zu bytes", process->index,
-                     process->memory.live);
+        sim_violated(world_of(process), "memory",
+                     "p%u takes %zu bytes of at most %zu in %zu blocks, for %zu holds and %u gates",
+                     process->index, process->memory.live, memory_most(plan),
+                     process->memory.blocks, process->engine.hold_count,
+                     HASH_COUNT(process->engine.gates));
 }
 
 void sim_check_trace(void *arg, enum hf_trace_level level, const char *text)

@@ -44,7 +44,8 @@ struct sim_owner {
     bool excused;
     bool replayed;            /* a fault has sent one of its tries again */
     bool granted_there;       /* the server gave it the lock */
-    bool released_there;      /* the server has executed a release of it */
+    bool released_there;      /* the server has executed a release of it, */
+    hfi_time released_at;     /* at first then (true time), */
     uint64_t released_by;     /* on this connection, */
     uint64_t released_starts; /* and at this start of the server */
     unsigned lock;
@@ -106,6 +107,14 @@ struct sim_process *sim_owner_process(struct sim *sim, const char *text, size_t 
 struct sim_owner *sim_owner_find(struct sim_process *process, uint64_t number, enum hfi_kind kind);
 /* Of the serial number of a request with an object. */
 struct sim_owner *sim_owner_make(struct sim_process *process, uint64_t number);
+/* The store has executed a release of it. */
+static inline void sim_check_released_there(const struct sim *sim, struct sim_owner *owner)
+{
+    if (!owner->released_there)
+        owner->released_at = sim->world.now;
+    owner->released_there = true;
+}
+
 struct sim_lock *sim_lock_find(struct sim *sim, unsigned service, const char *name, size_t len);
 /* The process that permits are of, as their ids say. */
 struct sim_process *sim_owner_of_permits(struct sim *sim, const char *id, size_t len,

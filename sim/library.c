@@ -510,7 +510,7 @@ static void release(struct library_store *store, hfi_time now, struct hfi_lease 
     struct sim_owner *owner =
         sim_owner_find(store->process, lease->owner, (enum hfi_kind)lease->kind);
 
-    owner->released_there = true;
+    sim_check_released_there(lock->sim, owner);
     lease->others = 0;
     lease->verdict = HFI_GONE;
     if (lease->kind == HFI_KIND_FAIR && place >= 0)

@@ -320,7 +320,7 @@ struct start {
     struct hf_acquire_options options;
     struct hfi_multi *multi;
     void *cookie;
-    struct hfi_tie *ties;
+    struct hfi_tie *ties; /* behind the members */
     struct hf_member wanted[];
 };
 
@@ -328,12 +328,10 @@ static void free_start(struct start *start)
 {
     if (!start)
         return;
-    if (start->ties)
-        hfi_untie(start->ties, start->taking.count);
+    hfi_untie(start->ties, start->taking.count);
     for (size_t i = 0; i < start->taking.count; i++)
         free((char *)start->wanted[i].name);
     free((char *)start->options.label);
-    free(start->ties);
     free(start->multi);
     free(start);
 }
@@ -348,12 +346,14 @@ static struct start *copy_start(const struct hf_member *wanted, const struct hfi
                                 const struct hf_acquire_options *options, void *cookie)
 {
     size_t count = taking->count;
-    struct start *start = calloc(1, sizeof *start + count * sizeof start->wanted[0]);
+    struct start *start =
+        calloc(1, sizeof *start + count * (sizeof start->wanted[0] + sizeof start->ties[0]));
     bool ok = true;
 
     if (!start)
         return NULL;
     start->taking = *taking;
+    start->ties = (struct hfi_tie *)(start->wanted + count);
     start->options = *options;
     start->cookie = cookie;
     start->options.label = copy_of(options->label);
@@ -364,8 +364,7 @@ static struct start *copy_start(const struct hf_member *wanted, const struct hfi
         ok = ok && start->wanted[i].name;
     }
     start->multi = make(count);
-    start->ties = calloc(count, sizeof *start->ties);
-    if (ok && start->multi && start->ties)
+    if (ok && start->multi)
         return start;
     free_start(start);
     return NULL;
