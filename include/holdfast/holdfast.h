@@ -186,7 +186,7 @@ HF_API int hf_open(const char *uri, const struct hf_client_options *options,
  * close_timeout_ms together; what could not be released ends by its ttl. Handles that are still open
  * become inert: hf_release() only frees them, and their state is HF_RELEASED. NULL is allowed. In a
  * forked child it does nothing (fork() has closed the descriptors). Blocks until calls on other threads
- * have left. Returns NULL.
+ * have left; once it has returned, no call may be given the client any more. Returns NULL.
  */
 HF_API hf_client *hf_close(hf_client *client);
 

@@ -64,15 +64,19 @@ static void handles_are_inert(void **state)
 static void calls_return(void **state)
 {
     hf_client *a = client_open(), *b = client_open();
-    hf_hold *hold = take(a, "lock", LONG);
+    hf_hold *hold = take(a, "lock", LONG), *third = take(a, "lock three", LONG);
     struct taker taker[4];
     int64_t start;
 
     (void)state;
-    for (int i = 0; i < 4; i++)
-        taker_start(&taker[i], b, i < 2 ? "lock" : "lock two",
-                    i % 2 ? LONG : HF_ACQUIRE(.wait_ms = 60000));
-    AWAIT(count_waiters(a, "lock") == 1);
+    /* Each is seen to be inside: a client must not be closed under a call that is yet to come. */
+    taker_start(&taker[0], b, "lock two", HF_ACQUIRE(.wait_ms = 60000));
+    AWAIT(taker_done(&taker[0]));
+    taker_start(&taker[1], b, "lock two", LONG);
+    taker_start(&taker[2], b, "lock", HF_ACQUIRE(.wait_ms = 60000));
+    taker_start(&taker[3], b, "lock three", LONG);
+    AWAIT(count_waiters(a, "lock") == 1 && count_waiters(a, "lock two") == 1 &&
+          count_waiters(a, "lock three") == 1);
     for (int i = 0; i < 3; i++)
         assert_int_equal(hf_acquire_start(b, "lock", LONG, NULL), HF_OK);
     start = now_ms();
@@ -87,6 +91,7 @@ static void calls_return(void **state)
             assert_int_equal(error, HF_ERR_CLOSED);
     }
     give(hold);
+    give(third);
     hf_close(a);
 }
 
