@@ -137,14 +137,9 @@ static int enter(hf_client *client, struct hfi_waiter *waiter)
     int error = check_kind(client, waiter);
 
     if (!error)
-        error = hfi_enter(client);
-    if (!error) {
-        error = hfi_threads_start(client);
-        if (!error)
-            return HF_OK;
-        hfi_leave(client);
-    }
-    free(waiter->label);
+        error = hfi_enter_started(client);
+    if (error)
+        free(waiter->label);
     return error;
 }
 

@@ -40,19 +40,6 @@ static int check(hf_client *client, const char *name, struct hfi_step *step)
                     family((enum hfi_verb)object->verb));
 }
 
-/* Takes the lock, if the client can be used. */
-static int enter(hf_client *client)
-{
-    int error = hfi_enter(client);
-
-    if (error)
-        return error;
-    error = hfi_threads_start(client);
-    if (error)
-        hfi_leave(client);
-    return error;
-}
-
 /* Hands over what came. */
 static void answer_with(const struct hfi_object *object, struct hfi_answer answer)
 {
@@ -74,7 +61,7 @@ int hfi_object_run(hf_client *client, const char *name, struct hfi_step step,
     int error = check(client, name, &step);
 
     if (!error)
-        error = enter(client);
+        error = hfi_enter_started(client);
     if (error)
         return error;
     error = hfi_fail_store(client, hfi_step_run(client, &step));
@@ -135,7 +122,7 @@ int hfi_object_start(hf_client *client, const char *name, struct hfi_step step, 
     copy = copy_of(&step);
     if (!copy)
         return hfi_no_memory();
-    error = enter(client);
+    error = hfi_enter_started(client);
     if (error) {
         free(copy);
         return error;

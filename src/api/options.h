@@ -25,9 +25,6 @@ int hfi_acquire_options(const char *name, const struct hf_acquire_options *optio
 int hfi_wait_options(const char *name, const struct hf_wait_options *options,
                      struct hfi_waiter *waiter);
 
-/* people.c: has a request done that is not the engine's, and returns its error. With the lock. */
-int hfi_ask(hf_client *client, struct hfi_request *request, enum hfi_op op);
-
 /* acquire.c: the kinds of waits, from beginning to end. The label is taken over, whatever is returned. */
 
 /* hf_acquire() with options of our own size; `multi`: what the hold is to be a part of, or NULL. */

@@ -6,23 +6,16 @@
 #include "base/list.h"
 #include "runtime/clock.h"
 
-int hfi_ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
+/* Has a request done. With the lock taken by hfi_enter_started(), which is given back. */
+static int ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
 {
     struct hfi_call call;
+    int error;
 
     hfi_call_init(&call, HFI_CALL_REQUEST);
     hfi_submit(client, hfi_now(), request, op, &call);
     hfi_call_wait(client, &call);
-    return request->error;
-}
-
-/* Has a request done. With the lock taken by hfi_enter(), which is given back. */
-static int ask(hf_client *client, struct hfi_request *request, enum hfi_op op)
-{
-    int error = hfi_threads_start(client);
-
-    if (!error)
-        error = hfi_fail_store(client, hfi_ask(client, request, op));
+    error = hfi_fail_store(client, request->error);
     hfi_leave(client);
     return error;
 }
@@ -34,14 +27,14 @@ int hf_check(hf_client *client)
 
     if (!client)
         return hfi_fail(HF_ERR_INVALID, "hf_check() needs a client");
-    error = hfi_enter(client);
+    error = hfi_enter_started(client);
     return error ? error : ask(client, &request, HFI_OP_CHECK);
 }
 
 static int look(hf_client *client, const char *text, enum hfi_op op, hf_list **ret_list)
 {
     struct hfi_query query = { .text = text };
-    int error = hfi_enter(client);
+    int error = hfi_enter_started(client);
 
     if (error)
         return error;
@@ -97,6 +90,6 @@ int hf_break(hf_client *client, const char *name, const char *owner)
     error = check_name(name);
     if (error)
         return error;
-    error = hfi_enter(client);
+    error = hfi_enter_started(client);
     return error ? error : ask(client, &query.request, HFI_OP_BREAK);
 }

@@ -79,6 +79,18 @@ void hfi_leave(hf_client *client)
     restore_cancel();
 }
 
+int hfi_enter_started(hf_client *client)
+{
+    int error = hfi_enter(client);
+
+    if (error)
+        return error;
+    error = hfi_threads_start(client);
+    if (error)
+        hfi_leave(client);
+    return error;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Calls
  */

@@ -290,6 +290,8 @@ bool hfi_caller_wants(hf_client *client, int number);
 /* Every call begins and ends with these; in between a thread can only be cancelled while an acquire sleeps or
  * polls. HF_OK with the lock taken; or HF_ERR_FORKED, HF_ERR_CLOSED. */
 int hfi_enter(hf_client *client);
+/* The same, and the client's threads run; or SYSTEM. */
+int hfi_enter_started(hf_client *client);
 void hfi_enter_locked(
     hf_client *client); /* likewise, with the lock, and whatever the client is at */
 void hfi_leave(hf_client *client);
