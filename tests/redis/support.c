@@ -124,3 +124,25 @@ long long foreign_give(const char *name)
         raw_do(&server, "PUBLISH redisson_lock__channel:{%s} 0", name);
     return removed;
 }
+
+struct proxy proxy;
+
+hf_client *client_behind(const struct hf_client_options *options)
+{
+    char uri[64];
+
+    return client_of(proxy_uri(&proxy, uri, sizeof uri), options);
+}
+
+int proxy_begin(void **state)
+{
+    test_begin(state);
+    proxy_start(&proxy, server.port);
+    return 0;
+}
+
+int proxy_end(void **state)
+{
+    proxy_stop(&proxy);
+    return test_end(state);
+}

@@ -33,6 +33,16 @@ void trace_forget(void);
 hf_client *client_open(void);
 hf_client *client_open_with(const struct hf_client_options *options);
 
+/* Between clients and the server, while a NET() test runs. */
+extern struct proxy proxy;
+
+int proxy_begin(void **state);
+int proxy_end(void **state);
+
+#define NET(f) cmocka_unit_test_setup_teardown(f, proxy_begin, proxy_end)
+
+hf_client *client_behind(const struct hf_client_options *options);
+
 /* An owner as Redisson writes it. */
 #define FOREIGN "01234567-89ab-4cde-8f01-23456789abcd:42"
 

@@ -4,30 +4,6 @@
 
 #include <pthread.h>
 
-static struct proxy proxy;
-
-static hf_client *client_behind(const struct hf_client_options *options)
-{
-    char uri[64];
-
-    return client_of(proxy_uri(&proxy, uri, sizeof uri), options);
-}
-
-static int proxy_begin(void **state)
-{
-    test_begin(state);
-    proxy_start(&proxy, server.port);
-    return 0;
-}
-
-static int proxy_end(void **state)
-{
-    proxy_stop(&proxy);
-    return test_end(state);
-}
-
-#define NET(f) cmocka_unit_test_setup_teardown(f, proxy_begin, proxy_end)
-
 /* What an attempt that was not answered may have left is released, long before its ttl. */
 static void no_orphan(const char *name)
 {

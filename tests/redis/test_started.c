@@ -7,30 +7,6 @@
 
 #include "holdfast/objects.h"
 
-static struct proxy proxy;
-
-static hf_client *client_behind(const struct hf_client_options *options)
-{
-    char uri[64];
-
-    return client_of(proxy_uri(&proxy, uri, sizeof uri), options);
-}
-
-static int proxy_begin(void **state)
-{
-    test_begin(state);
-    proxy_start(&proxy, server.port);
-    return 0;
-}
-
-static int proxy_end(void **state)
-{
-    proxy_stop(&proxy);
-    return test_end(state);
-}
-
-#define NET(f) cmocka_unit_test_setup_teardown(f, proxy_begin, proxy_end)
-
 /* A client whose connection is up. */
 static hf_client *connected(const struct hf_client_options *options)
 {
