@@ -385,7 +385,9 @@ static void permits(void **state)
     raw_do(&server, "DECR L");
     raw_do(&server, "ZADD {L}:timeout 922337203685477 %b", ID, sizeof ID);
     taker_start(&taker, b, "L", HF_ACQUIRE(.mode = HF_PERMITS, .permits = 3, .ttl_ms = 30000));
-    AWAIT((lock = inspect(b, "L")).waiters == 1 && strcmp(lock.holder.label, "why") == 0);
+    /* Each client tells of its own, a while later. */
+    AWAIT((lock = inspect(b, "L")).waiters == 1 && strcmp(lock.holder.label, "why") == 0 &&
+          strcmp(holder(1).owner, owner_of(one)) == 0);
     assert_string_equal(lock.kind, "permits");
     assert_string_equal(lock.state, "held");
     assert_int_equal(lock.holders, 3);
