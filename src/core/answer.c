@@ -136,9 +136,13 @@ static void note_ticket(struct hfi_wait *wait, const struct hfi_lease *answer)
 
 static void note_closed(struct hfi_gate *gate)
 {
+    struct hfi_wait *wait = gate->wait;
     struct hfi_waiter *waiter;
 
-    gate->wait->doubt_until_ns = 0;
+    wait->doubt_until_ns = 0;
+    /* A message that was heard before this try was sent told of this count: a deletion has another one. */
+    if (!wait->wake_pending && !wait->watch.woken)
+        wait->watch.deleted = false;
     DL_FOREACH (gate->queue, waiter) {
         waiter->closed |=
             waiter->tries_before < gate->tries; /* else it may have been before it came */

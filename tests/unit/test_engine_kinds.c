@@ -621,6 +621,26 @@ static void a_latch_is_set_and_opens(void **state)
                "B: OK\n");
 }
 
+/* It was seen after the message: that was no deletion, however late the one is that it reached zero. */
+static void a_latch_is_set_and_seen(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", LATCH);
+    busy_kind(&s, "try L#1", HFI_TOPIC_LATCH);
+    done(&s, "watch L");
+    s.watch->deleted = true;
+    wake(&s, "L"); /* while the try is in flight: its answer may be older */
+    busy_kind(&s, "try L#1", HFI_TOPIC_LATCH);
+    assert_true(s.watch->deleted);
+    busy_kind(&s, "try L#1", HFI_TOPIC_LATCH);
+    assert_false(s.watch->deleted);
+    leap(&s, 1000);
+    hush(&s);
+    granted(&s, "try L#1", 1, 1);
+    expect(&s, "L#1 TRYING -> IDLE\n"
+               "A: OK\n");
+}
+
 /* A try that was not answered cannot have done anything. */
 static void a_latch_without_answer(void **state)
 {
@@ -800,6 +820,7 @@ int main(void)
         TEST(a_latch_is_deleted),
         TEST(a_latch_is_deleted_by_others),
         TEST(a_latch_is_set_and_opens),
+        TEST(a_latch_is_set_and_seen),
         TEST(a_latch_without_answer),
         TEST(renewals_go_out_by_class),
         TEST(a_turn_ends),

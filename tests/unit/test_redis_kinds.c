@@ -424,6 +424,10 @@ static void channels(void **state)
     assert_true(watch->deleted);
     say_message(CHANNELS[HFI_TOPIC_LATCH], "0");
     assert_false(watch->deleted);
+    say_message(CHANNELS[HFI_TOPIC_LATCH], "1");
+    assert_ptr_equal(w.class_->woken(w.store), watch);
+    wire_lose(&w, WAKEUPS);
+    assert_false(watch->deleted); /* the next one may be missed */
     wire_submit(&w, &watch->request, HFI_OP_UNWATCH);
     wire_finished(&w, &watch->request, HFI_DONE, HF_OK);
 }

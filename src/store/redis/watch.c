@@ -289,6 +289,7 @@ void hfi_redis_hear(struct hfi_redis *redis, const redisReply *reply)
 void hfi_redis_unsubscribed(struct hfi_redis *redis)
 {
     struct hfi_subscription *sub, *tmp;
+    struct hfi_watch *watch;
 
     DL_FOREACH_SAFE (redis->unconfirmed, sub, tmp) {
         DL_DELETE(redis->unconfirmed, sub);
@@ -301,6 +302,9 @@ void hfi_redis_unsubscribed(struct hfi_redis *redis)
         }
         sub->stage = HFI_SUB_WANTED;
         sub->missed = true;
+        DL_FOREACH (sub->watches, watch) {
+            watch->deleted = false; /* from now on another message is missed */
+        }
         set_to_send(redis, sub, true);
     }
 }
