@@ -13,6 +13,8 @@
 #define MEMORY_THREAD (4 * 1024)
 #define MEMORY_LOCK   (4 * 1024)
 #define MEMORY_OWNER  640
+/* The names and answers of one who lists, of up to 64 clients. */
+#define MEMORY_PEOPLE ((size_t)128 * 1024)
 
 static struct sim_world *world_of(const struct sim_process *process)
 {
@@ -98,7 +100,7 @@ static size_t memory_most(const struct sim_plan *plan)
         (ttl + plan->op_timeout_ns) / hfi_time_min(plan->op_timeout_ns, ttl / HFI_OP_TTL_DIVISOR) +
         1;
 
-    return MEMORY_FIXED + plan->threads * MEMORY_THREAD +
+    return MEMORY_FIXED + (plan->people ? MEMORY_PEOPLE : 0) + plan->threads * MEMORY_THREAD +
            plan->locks * (plan->kinds ? plan->threads + 4 : 1) *
                (MEMORY_LOCK + (size_t)owners * MEMORY_OWNER);
 }

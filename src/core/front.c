@@ -77,7 +77,7 @@ static void rest(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
     if (wait->phase == HFI_PHASE_LINGERING)
         return;
     if (wait->watched && !engine->closing)
-        set_phase(engine, wait, HFI_PHASE_LINGERING, now + HFI_LINGER_NS);
+        set_phase(engine, wait, HFI_PHASE_LINGERING, now + (gate->fleeting ? 0 : HFI_LINGER_NS));
     else
         set_phase(engine, wait, HFI_PHASE_IDLE, HF_TIME_NEVER);
 }

@@ -30,6 +30,7 @@ static struct hfi_gate *make(struct hfi_engine *engine, const struct hfi_waiter 
     gate->key_len = (uint16_t)key->len;
     gate->kind = waiter->kind;
     gate->permits = waiter->permits;
+    gate->fleeting = gate->kind == HFI_KIND_FAIR && waiter->direct && !waiter->named;
     HASH_ADD_KEYPTR(hh, engine->gates, gate->name, key->len, gate);
     if (gate->name_len == 0) {
         free(gate);

@@ -106,7 +106,8 @@ struct hfi_gate {
     uint32_t named_len; /* of these: with owners that the program chose */
     uint32_t passes;    /* of the present hold */
     uint32_t refs;      /* holds and announcements that need the name */
-    bool unsure;        /* the outcome of the last try is not known */
+    bool fleeting; /* FAIR: of an owner that was made for one acquire: it does not come again */
+    bool unsure;   /* the outcome of the last try is not known */
     uint16_t name_len, key_len;
     uint8_t kind;   /* enum hfi_kind */
     bool dirty;     /* presence.c: changed since it was last announced */

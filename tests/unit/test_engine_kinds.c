@@ -288,6 +288,24 @@ static void a_fair_waiter_that_leaves_gives_its_place_up(void **state)
                "A: BUSY\n");
 }
 
+/* Of an owner that was made for one acquire nothing stays: its like does not come again. */
+static void a_fair_waiter_that_never_comes_again(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", FAIR(.wait_ms = 500, .fresh = true));
+    busy_turn(&s, "try L#1");
+    done(&s, "watch L turn #1");
+    busy_turn(&s, "try L#1");
+    hush(&s);
+    pass(&s, 500);
+    expect(&s, "leave L#1\n"
+               "unwatch L\n"
+               "A: BUSY\n");
+    done(&s, "leave L#1");
+    done(&s, "unwatch L");
+    assert_null(s.engine.gates);
+}
+
 /* Another call of the same owner does not keep it: it has a place of its own. */
 static void a_fair_waiter_leaves_another_of_its_owner(void **state)
 {
@@ -804,6 +822,7 @@ int main(void)
         TEST(writers_are_not_passed),
         TEST(fair_waiters_have_places_of_their_own),
         TEST(a_fair_waiter_that_leaves_gives_its_place_up),
+        TEST(a_fair_waiter_that_never_comes_again),
         TEST(a_fair_waiter_leaves_another_of_its_owner),
         TEST(a_fair_try_without_answer),
         TEST(a_fair_owner_keeps_its_number),
