@@ -16,7 +16,8 @@
  * DONE, what that one returns by pointers to numbers is in event.number, in their order, and what it returns in an
  * hf_value is in event.value, which is the program's to free by hf_value_free(). Any thread may start and any take
  * the event. What is started one after another on one client is done in that order, but what has to be tried
- * again is done later: wait for the event where the order matters. hf_cancel() says what can be called back.
+ * again, since its answer was lost or the server did not know its script, is done later: wait for the event
+ * where the order matters. hf_cancel() says what can be called back.
  * hf_close() lets what was started come to its end, within close_timeout_ms; then, as in a forked child, no event
  * follows, and what had no answer may have been done or not.
  *

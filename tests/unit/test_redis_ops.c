@@ -424,7 +424,8 @@ static void noscript_twice(void **state)
     wire_finished(&w, &lease->request, HFI_NOT_DONE, HF_ERR_PROTOCOL);
 }
 
-/* Several were on their way: they are sent again in their order, before anything new. */
+/* Several were on their way: they are sent again in their order, before anything new, and together, however their
+ * answers come. */
 static void noscript_keeps_the_order(void **state)
 {
     struct hfi_lease *a = wire_lease(&w, "A", 1), *b = wire_lease(&w, "B", 2),
@@ -436,7 +437,13 @@ static void noscript_keeps_the_order(void **state)
     wire_submit(&w, &c->request, HFI_OP_RELEASE);
     wire_commands(&w, COMMANDS);
     wire_submit(&w, &d->request, HFI_OP_TRY);
-    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    assert_false(w.class_->has_output(w.store, COMMANDS));
+    wire_expect(&w, COMMANDS, ""); /* else A's text makes D known before B and C are sent again */
+    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    wire_expect(&w, COMMANDS, "");
+    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    assert_true(w.class_->has_output(w.store, COMMANDS));
     wire_expect(
         &w, COMMANDS,
         "EVAL release 2 A redisson_lock__channel:{A} " OWNER(
@@ -543,32 +550,33 @@ static void the_buffer_has_an_end(void **state)
     assert_int_equal(sent, COUNT);
 }
 
-/* What is to be sent again does not fit yet: what would fit, but was asked for later, waits behind it. */
+/* What is to be sent again does not fit at once: what would fit, but was asked for later, waits behind it. */
 static void again_goes_first(void **state)
 {
-    static char name[HF_NAME_MAX + 1];
-    struct hfi_lease *first = wire_lease(&w, "first", 1000);
-    const char *bytes;
-    size_t size = 0, count;
+    enum { COUNT = 200 }; /* more than the buffer holds, with their texts */
+    struct command command;
+    size_t sent = 0, unanswered = 0, rounds = 0;
+    bool last = false;
 
     (void)state;
-    memset(name, 'n', HF_NAME_MAX);
-    wire_submit(&w, &first->request, HFI_OP_TRY);
+    for (size_t i = 0; i < COUNT; i++)
+        wire_submit(&w, &wire_lease(&w, "L", i)->request, HFI_OP_TRY);
     wire_commands(&w, COMMANDS);
-    do { /* as many as the buffer holds; the socket takes nothing */
-        wire_submit(&w, &wire_lease(&w, name, 1)->request, HFI_OP_TRY);
-        count = w.class_->produce(w.store, COMMANDS, w.now, &bytes);
-        size = size ? size : count;
-    } while (count + size <= HFI_REDIS_OUT_SIZE);
     wire_submit(&w, &wire_lease(&w, "last", 2000)->request, HFI_OP_TRY);
-    wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
-    w.class_->produced(w.store, COMMANDS,
-                       300); /* room for the last one, not for the script's text */
-    assert_true(w.class_->produce(w.store, COMMANDS, w.now, &bytes) == count - 300);
-    w.class_->produced(w.store, COMMANDS, count - 300);
-    wire_commands(&w, COMMANDS);
-    assert_int_equal(strncmp(w.text, "EVAL acquire 2 first ", 21), 0);
-    assert_non_null(strstr(w.text, "EVALSHA acquire 2 last "));
+    for (size_t i = 0; i < COUNT; i++)
+        wire_say(&w, COMMANDS, "-NOSCRIPT x\r\n");
+    for (; !last; rounds++) {
+        for (; wire_read(&w, COMMANDS, &command); unanswered++) {
+            last = strcmp(command.argv[0], "EVALSHA") == 0;
+            if (!last)
+                assert_int_equal(strtoull(command.argv[5] + sizeof WIRE_ID, NULL, 10), sent++);
+        }
+        assert_int_not_equal(unanswered, 0);
+        for (; unanswered > 0; unanswered--)
+            wire_say(&w, COMMANDS, "*3\r\n:1\r\n:5\r\n:1\r\n");
+    }
+    assert_int_equal(sent, COUNT);
+    assert_true(rounds > 1);
 }
 
 /* A reply that nobody asked for: the connection is of no use any more. */

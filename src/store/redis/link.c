@@ -155,8 +155,19 @@ static bool encode_one(struct hfi_redis *redis, hfi_time now, struct hfi_request
     return true;
 }
 
+/* What is to be sent again goes first, and not before all that was sent has been answered: among it may be more of
+ * the kind, asked for earlier than anything that is pending. */
+static bool may_send(const struct hfi_redis *redis)
+{
+    if (redis->again)
+        return !redis->sent;
+    return redis->pending && redis->sent_count < HFI_REDIS_SENT_MAX;
+}
+
 static void encode_requests(struct hfi_redis *redis, hfi_time now, struct hfi_resp *resp)
 {
+    if (!may_send(redis))
+        return;
     while (encode_one(redis, now, &redis->again, resp))
         ;
     if (redis->again)
@@ -180,7 +191,7 @@ bool hfi_redis_has_output(struct hfi_store *store, unsigned number)
         return false;
     if (number == HFI_REDIS_WAKEUPS)
         return redis->to_send != NULL;
-    return (redis->again || redis->pending) && redis->sent_count < HFI_REDIS_SENT_MAX;
+    return may_send(redis);
 }
 
 size_t hfi_redis_produce(struct hfi_store *store, unsigned number, hfi_time now,
