@@ -120,6 +120,17 @@ static uint32_t wait_ms_of(const struct hfi_waiter *waiter)
     return waiter->once || ms > UINT32_MAX ? 0 : (uint32_t)ms;
 }
 
+/* Only one place in the store's queue is remembered: a try that may get another one waits until this one, of a fair
+ * waiter that has left, can be given up. */
+static bool is_leaving(const struct hfi_gate *gate)
+{
+    const struct hfi_wait *wait = gate->wait;
+    const struct hfi_hold *hold = gate->queue->hold;
+
+    return gate->kind == HFI_KIND_FAIR && wait && wait->ticket && wait->leave_in_flight &&
+           gate->queue_len > gate->once_len && (!hold || hold->lease.owner != wait->ticket_owner);
+}
+
 /* False: out of memory. */
 static bool start_try(struct hfi_engine *engine, hfi_time now, struct hfi_gate *gate)
 {
@@ -168,6 +179,10 @@ void hfi_gate_drive(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
         return;
     if (is_waiting(gate) && gate->once_len == 0 && !gate->queue->lender)
         return;
+    if (is_leaving(gate)) {
+        set_phase(engine, gate->wait, HFI_PHASE_PAUSED, now + engine->config.poll_ns);
+        return;
+    }
     gate->refs++; /* the last waiter's owner id must not take the gate with it */
     while (gate->queue && !start_try(engine, now, gate)) {
         hfi_presence_mark(engine, now, gate);
@@ -237,6 +252,10 @@ static void left(struct hfi_engine *engine, hfi_time now, struct hfi_wait *wait)
             set_phase(engine, wait, HFI_PHASE_LINGERING, now + HFI_LINGER_NS);
     } else if (!gate->queue) {
         leave(engine, now, wait); /* the place of one who came and left meanwhile */
+    }
+    if (wait->phase == HFI_PHASE_PAUSED) { /* perhaps for this: is_leaving() */
+        hfi_gate_restored(engine, now, gate);
+        return;
     }
     hfi_gate_settle(engine, gate);
 }

@@ -332,6 +332,32 @@ static void a_fair_waiter_leaves_another_of_its_owner(void **state)
     expect(&s, "leave L#2\n");
 }
 
+/* One place is remembered: while it cannot be given up, since an earlier one is on its way, no other is asked for. */
+static void fair_waiters_leave_one_after_another(void **state)
+{
+    (void)state;
+    for (char who = 'A'; who <= 'B'; who++) {
+        acquire(&s, who, "L", FAIR(.owner = 7));
+        busy_turn(&s, who == 'A' ? "try L#1" : "try L#2");
+        hush(&s);
+        cancel(&s, who);
+    }
+    expect(&s, "B: CANCELLED\n");
+    acquire(&s, 'C', "L", FAIR(.owner = 7));
+    expect(&s, "");
+    done(&s, "leave L#1");
+    expect(&s, "L#3 IDLE -> TRYING\n"
+               "leave L#2\n"
+               "try L#3 30000\n");
+    busy_turn(&s, "try L#3");
+    hush(&s);
+    cancel(&s, 'C');
+    acquire(&s, 'D', "L", FAIR(.owner = 7, .wait_ms = -1)); /* wants no place */
+    expect(&s, "C: CANCELLED\n"
+               "L#4 IDLE -> TRYING\n"
+               "try L#4 30000\n");
+}
+
 /* Releasing gives the place up as well, so nothing else has to. */
 static void a_fair_try_without_answer(void **state)
 {
@@ -824,6 +850,7 @@ int main(void)
         TEST(a_fair_waiter_that_leaves_gives_its_place_up),
         TEST(a_fair_waiter_that_never_comes_again),
         TEST(a_fair_waiter_leaves_another_of_its_owner),
+        TEST(fair_waiters_leave_one_after_another),
         TEST(a_fair_try_without_answer),
         TEST(a_fair_owner_keeps_its_number),
         TEST(a_fair_try_without_answer_is_not_used_again),
