@@ -56,7 +56,7 @@ int hfi_cli_once_look(struct cli_run *run)
     if (result == HF_ERR_NOT_FOUND)
         return CLI_ONCE_DUE;
     if (result != HF_OK)
-        return hfi_cli_store_failed(result);
+        return hfi_cli_store_failed_at(options->name[0], result);
     if (age_ms >= options->for_ms) /* it was stamped for longer than we ask for */
         return CLI_ONCE_DUE;
     if (left_ms > options->for_ms - age_ms)
@@ -83,7 +83,7 @@ int hfi_cli_once_busy(struct cli_run *run)
 static int not_stamped(struct cli_run *run, int error)
 {
     const char *name = run->options.name[0];
-    int code = hfi_cli_store_failed(error);
+    int code = hfi_cli_store_failed_at(name, error);
 
     if (hf_classify(error) != HF_CLASS_UNSURE)
         return code;

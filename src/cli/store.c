@@ -93,6 +93,14 @@ int hfi_cli_store_failed(int error)
     return hfi_cli_store_exit(error);
 }
 
+int hfi_cli_store_failed_at(const char *name, int error)
+{
+    if (error != HF_ERR_WRONG_TYPE)
+        return hfi_cli_store_failed(error);
+    hfi_cli_say("'%s': something else is stored under this name", name);
+    return hfi_cli_store_exit(error);
+}
+
 /* A copy of the URI that is ours; what others can read of it loses the password. */
 static char *take_uri(char *uri)
 {

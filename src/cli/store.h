@@ -34,6 +34,8 @@ void hfi_cli_store_warnings(struct cli_store *store);
 int hfi_cli_store_exit(int error);
 /* Says what failed (hf_last_error() of this thread) and returns the exit code. */
 int hfi_cli_store_failed(int error);
+/* The same of a call for a name, which is said where the server's own words would not help. */
+int hfi_cli_store_failed_at(const char *name, int error);
 
 /* hf_inspect(), but WRONG_TYPE, after a message, when something else is stored under the name, which for hf_inspect() is
  * nobody's lock. */

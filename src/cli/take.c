@@ -35,7 +35,7 @@ static int permits_of(struct cli_run *run, const char *name)
     else
         available = options->total;
     if (result != HF_OK)
-        return hfi_cli_store_failed(result);
+        return hfi_cli_store_failed_at(name, result);
     all = available + taken;
     if (all == options->total)
         return CLI_EXIT_OK;

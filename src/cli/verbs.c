@@ -49,7 +49,7 @@ int hfi_cli_call_failed(const struct cli_call *call, int error)
         hfi_cli_say("there is a %s '%s' already; it was left as it is", call->noun, call->name);
         return CLI_EXIT_BUSY;
     }
-    return hfi_cli_store_failed(error);
+    return hfi_cli_store_failed_at(call->name, error);
 }
 
 int hfi_cli_call_wait(struct cli_call *call, const char *done,

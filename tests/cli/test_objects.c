@@ -249,6 +249,11 @@ static void usage_errors_are_64(void **state)
 
 static void something_else_under_the_name_is_told(void **state)
 {
+    static const char *const TOLD[] = {
+        "holdfast: 'list': something else is stored under this name\n",
+        "holdfast: 'text': something else is stored under this name\n",
+    };
+
     (void)state;
     assert_int_equal(SEM("set", "x", "3"), 0);
     if (!h_is_redis())
@@ -256,9 +261,16 @@ static void something_else_under_the_name_is_told(void **state)
     h_redis("SET text abc");
     h_redis("RPUSH list 1");
     assert_int_equal(SEM("acquire", "-n", "list"), 69);
-    assert_non_null(strstr(p.err_text, "holdfast: "));
+    assert_string_equal(p.err_text, "holdfast: 'list' was not acquired: "
+                                    "something that is not a lock is stored under this name\n");
     assert_int_equal(LATCH("down", "list"), 69);
+    assert_string_equal(p.err_text, TOLD[0]);
+    assert_int_equal(LATCH("set", "text", "2"), 69);
+    assert_string_equal(p.err_text, TOLD[1]);
     assert_int_equal(PERMITS("show", "text"), 69);
+    assert_string_equal(p.err_text, TOLD[1]);
+    assert_int_equal(H_RUN(&p, "holdfast", "run", "--permits", "1/2", "list", "--", "true"), 69);
+    assert_string_equal(p.err_text, TOLD[0]);
 }
 
 static void an_unreachable_store_is_69(void **state)
