@@ -360,7 +360,7 @@ bool hfi_engine_has_news(const struct hfi_engine *engine)
 
 struct hfi_handle *hfi_engine_next_news(struct hfi_engine *engine, enum hfi_news *ret_news)
 {
-    struct hfi_hold *hold = engine->news;
+    struct hfi_hold *hold = (struct hfi_hold *)engine->news;
 
     if (!hold)
         return NULL;
@@ -402,7 +402,7 @@ void hfi_engine_fini(struct hfi_engine *engine)
             hold->gate->refs++;
             continue;
         }
-        free(hold->label);
+        free(hold->lease.label);
         free(hold);
     }
     engine->holds = NULL;
@@ -419,7 +419,7 @@ void hfi_engine_drop_handle(struct hfi_handle *handle)
     LL_DELETE(hold->handles, handle);
     if (hold->handles)
         return;
-    free(hold->label);
+    free(hold->lease.label);
     free(hold);
     if (--gate->refs == 0)
         free(gate);

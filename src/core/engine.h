@@ -70,7 +70,7 @@ struct hfi_engine {
     struct hfi_waiter *done;       /* out */
     struct hfi_waiter *woken;      /* out: threads to wake, by next_woken */
     struct hfi_releaser *released; /* out, by next */
-    struct hfi_hold *news;         /* out, by news_next */
+    struct hfi_request *news;      /* out: of holds with news (hold.h) */
 
     struct hfi_watchdog watchdog;
     struct hfi_presence *presence; /* NULL: the store does not announce */

@@ -107,9 +107,9 @@ static struct hfi_hold *owner_id_of(struct hfi_engine *engine, struct hfi_waiter
         hold->lease.owner = hold->lender->lease.owner;
         waiter->lender = NULL;
     }
-    if (waiter->label && !hold->label)
-        hold->label = strdup(waiter->label);
-    return waiter->label && !hold->label ? NULL : hold;
+    if (waiter->label && !hold->lease.label)
+        hold->lease.label = strdup(waiter->label);
+    return waiter->label && !hold->lease.label ? NULL : hold;
 }
 
 /* How long it is ready to wait in all; 0: for ever, or longer than can be said. */
@@ -143,7 +143,6 @@ static bool start_try(struct hfi_engine *engine, hfi_time now, struct hfi_gate *
     hold->waiter = waiter;
     hold->fixed = waiter->fixed;
     hold->lease.ttl_ms = waiter->ttl_ms;
-    hold->lease.label = hold->label;
     hold->lease.tokens = tokens_wanted(engine, gate);
     hold->lease.queue = gate->queue_len > gate->once_len;
     hold->lease.prefer = waiter->prefer && !waiter->once;

@@ -100,7 +100,7 @@ void hfi_hold_move(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_ho
         hfi_engine_break(engine, "a hold made a move that is not permitted");
     engine->active -= is_active(from);
     engine->active += is_active(to);
-    atomic_store_explicit(&hold->state, (int)to, memory_order_relaxed);
+    atomic_store_explicit(&hold->state, (uint8_t)to, memory_order_relaxed);
 }
 
 bool hfi_hold_valid(const struct hfi_hold *hold, hfi_time now)
@@ -127,9 +127,9 @@ int hfi_hold_state_at(const struct hfi_hold *hold, hfi_time now)
 void hfi_hold_set_news(struct hfi_engine *engine, struct hfi_hold *hold, enum hfi_news news)
 {
     if (hold->news && !news)
-        DL_DELETE2(engine->news, hold, news_prev, news_next);
+        DL_DELETE(engine->news, &hold->lease.request);
     if (!hold->news && news)
-        DL_APPEND2(engine->news, hold, news_prev, news_next);
+        DL_APPEND(engine->news, &hold->lease.request);
     hold->news = (uint8_t)news;
 }
 
@@ -160,7 +160,7 @@ void hfi_hold_settle(struct hfi_engine *engine, struct hfi_hold *hold)
     DL_DELETE(engine->holds, hold);
     engine->hold_count--;
     hfi_kind_return(engine, &hold->lender);
-    free(hold->label);
+    free(hold->lease.label);
     free(hold);
     gate->refs--;
     hfi_gate_settle(engine, gate);
@@ -204,6 +204,7 @@ static hfi_time expires_at(const struct hfi_engine *engine, hfi_time now,
 static void send_release(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
 {
     hfi_wheel_remove(&engine->wheel, &hold->timer);
+    hold->lease.others = 0; /* it was the hint of a try: not every answer says how many */
     hfi_engine_submit(engine, now, &hold->lease.request, HFI_OP_RELEASE, hfi_hold_ttl(hold));
 }
 

@@ -45,25 +45,27 @@ struct hfi_handle {
 
 enum hfi_news { HFI_NEWS_NONE, HFI_NEWS_AT_RISK, HFI_NEWS_LOST };
 
-/* lease.token and lease.tokens are, from the grant on, the next token to give and how many there are left. */
+/*
+ * There can be 100,000 of them, so what is never there together shares its place. From the grant to the
+ * release no request of the lease is in flight, and of its members
+ *   token, tokens              are the next token to give and how many there are left;
+ *   request.sent_ns            is that of the last confirmed request, renewals included;
+ *   request.prev, request.next are for the engine's list of holds with news.
+ */
 struct hfi_hold {
-    struct hfi_lease lease;                 /* first member */
-    struct hfi_hold *prev, *next;           /* the engine's list of all holds */
-    struct hfi_hold *news_prev, *news_next; /* the engine's list of holds with news */
-    struct hfi_hold *got_prev, *got_next;   /* the gate's list of those it has got */
-    struct hfi_gate *gate;                  /* counted in gate->refs */
+    struct hfi_lease lease;               /* first member; owns its label */
+    struct hfi_hold *prev, *next;         /* the engine's list of all holds */
+    struct hfi_hold *got_prev, *got_next; /* the gate's list of those it has got */
+    struct hfi_gate *gate;                /* counted in gate->refs */
     struct hfi_hold
         *lender; /* READ: the write hold whose owner id this is; pinned until we are freed */
     struct hfi_timer timer;
-    _Atomic(hfi_time) deadline_ns; /* read by any thread without the lock */
-    _Atomic(int) state;            /* enum hfi_hold_state; likewise */
-    uint32_t pins; /* renewals in flight that point here: any number of threads can verify it */
+    _Atomic(hfi_time) deadline_ns; /* read by any thread without the lock, as is `state` */
 
-    hfi_time sent_ns;  /* of the last confirmed request */
     hfi_time renew_ns; /* when to renew; HF_TIME_NEVER: not any more */
     hfi_time look_ns;  /* when to ask, besides; HF_TIME_NEVER: no need */
 
-    union { /* there can be 100,000 holds: what is never there together shares its place */
+    union {
         struct hfi_waiter *waiter;     /* TRYING: on whose behalf; NULL when that one has left */
         struct hfi_releaser *releaser; /* RELEASING: who is to be told; NULL: nobody */
     };
@@ -76,16 +78,19 @@ struct hfi_hold {
     struct hfi_handle *handles;
     uint64_t owner;    /* who, in this process */
     hfi_time since_ns; /* when the claim began */
-    char *label;       /* owned; also lease.label */
+
+    uint32_t pins; /* renewals in flight that point here: any number of threads can verify it */
+    _Atomic(uint8_t) state; /* enum hfi_hold_state; a byte of its own: read without the lock */
     uint8_t owner_kind;
-    uint8_t news;     /* enum hfi_news: not yet told */
-    bool fixed;       /* a fixed lease: never renewed */
-    bool got;         /* is in the gate's list */
-    bool lent;        /* WRITE: a read hold uses its owner id */
-    bool renewing;    /* in a batch of the watchdog */
-    bool doubtful;    /* a try or renewal was not answered */
-    bool repeated;    /* a release went out before and its outcome is unknown */
-    bool store_knows; /* RELEASING: the store may still have it */
+    uint8_t news; /* enum hfi_news: not yet told */
+    /* Bits of one byte: only with the lock. */
+    bool fixed : 1;       /* a fixed lease: never renewed */
+    bool got : 1;         /* is in the gate's list */
+    bool lent : 1;        /* WRITE: a read hold uses its owner id */
+    bool renewing : 1;    /* in a batch of the watchdog */
+    bool doubtful : 1;    /* a try or renewal was not answered */
+    bool repeated : 1;    /* a release went out before and its outcome is unknown */
+    bool store_knows : 1; /* RELEASING: the store may still have it */
 };
 
 /* A new one in IDLE with an owner id of its own; NULL: out of memory. */

@@ -69,10 +69,9 @@ void hfi_pass_claim(struct hfi_engine *engine, hfi_time now, struct hfi_hold *ho
     hold->since_ns = now;
     hold->ceiling_ns = waiter->max_hold_ns ? hfi_time_add(now, waiter->max_hold_ns) : HF_TIME_NEVER;
     if (!hold->fixed && hold->renew_ns == HF_TIME_NEVER) /* a ceiling of the claim before */
-        hfi_watchdog_confirmed(engine, hold, hold->sent_ns, hfi_hold_ttl(hold));
-    free(hold->label);
-    hold->label = waiter->label;
-    hold->lease.label = hold->label;
+        hfi_watchdog_confirmed(engine, hold, hold->lease.request.sent_ns, hfi_hold_ttl(hold));
+    free(hold->lease.label);
+    hold->lease.label = waiter->label;
     waiter->label = NULL;
     hfi_presence_mark(engine, now, hold->gate);
     hfi_watchdog_set(engine, hold);

@@ -118,8 +118,8 @@ static void describe(struct hfi_gate *gate, struct hfi_announcement_item *item)
     item->owner = gate->shown = hold->lease.owner;
     item->token = hold->handles ? hold->handles->token : hold->lease.token;
     item->held_since_ns = hold->since_ns;
-    if (hold->label)
-        strncpy(item->label, hold->label, sizeof item->label - 1);
+    if (hold->lease.label)
+        strncpy(item->label, hold->lease.label, sizeof item->label - 1);
 }
 
 static void fill(struct hfi_engine *engine)

@@ -97,14 +97,16 @@ enum hfi_verdict {
 struct hfi_lease {
     struct hfi_request request; /* TRY, then RELEASE; first member */
     const char *name;
-    const char *label; /* may be NULL */
+    char *label; /* may be NULL; only read by the store */
     uint64_t owner;
-    uint64_t token;   /* answer of TRY: the first of `tokens` consecutive ones, all new */
-    hfi_time hint_ns; /* answer of TRY: trying again before so long is not worthwhile */
+    uint64_t token; /* answer of TRY: the first of `tokens` consecutive ones, all new */
+    /* No answer has both. */
+    union {
+        hfi_time hint_ns; /* TRY: BUSY: trying again before so long is not worthwhile */
+        uint32_t others;  /* RELEASE: waiting processes told, this one included where it watches */
+    };
     uint32_t ttl_ms;
-    uint32_t tokens; /* TRY: how many are wanted; answer: how many there are, at least 1 */
-    uint32_t
-        others; /* answer of RELEASE: waiting processes told, this one included where it watches */
+    uint32_t tokens;  /* TRY: how many are wanted; answer: how many there are, at least 1 */
     uint32_t permits; /* PERMITS, SEMAPHORE: how many; else 0 */
     uint32_t wait_ms; /* TRY of a fair lock: how long its place in the queue is wanted; 0: no end */
     uint16_t name_len;

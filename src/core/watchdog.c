@@ -74,7 +74,7 @@ void hfi_watchdog_set(struct hfi_engine *engine, struct hfi_hold *hold)
     }
     at = hfi_time_min(at, asks_at(hold));
     if (is_renewed(hold) && hfi_hold_state_of(hold) == HFI_HOLD_HELD)
-        at = hfi_time_min(at, hfi_lease_risk(hold->sent_ns, hfi_hold_ttl(hold)));
+        at = hfi_time_min(at, hfi_lease_risk(hold->lease.request.sent_ns, hfi_hold_ttl(hold)));
     if (hfi_pass_parked(hold))
         at = hfi_time_min(at, hold->gate->pass_until_ns);
     hfi_wheel_set(&engine->wheel, &hold->timer, at);
@@ -83,7 +83,7 @@ void hfi_watchdog_set(struct hfi_engine *engine, struct hfi_hold *hold)
 void hfi_watchdog_confirmed(struct hfi_engine *engine, struct hfi_hold *hold, hfi_time sent_ns,
                             hfi_time ttl_ns)
 {
-    hold->sent_ns = sent_ns;
+    hold->lease.request.sent_ns = sent_ns;
     hfi_hold_set_deadline(hold,
                           hfi_time_min(hfi_lease_deadline(sent_ns, ttl_ns), hold->ceiling_ns));
     hold->renew_ns =
@@ -192,7 +192,7 @@ void hfi_watchdog_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold
         hfi_pass_again(engine, now, hold);
         return;
     }
-    if (is_renewed(hold) && now >= hfi_lease_risk(hold->sent_ns, hfi_hold_ttl(hold)))
+    if (is_renewed(hold) && now >= hfi_lease_risk(hold->lease.request.sent_ns, hfi_hold_ttl(hold)))
         at_risk(engine, hold);
     if (now >= asks_at(hold))
         ask(engine, now, hold);

@@ -136,7 +136,7 @@ static void check_risk(const struct core *core, const struct hfi_hold *hold)
 {
     if (hold->renew_ns == HF_TIME_NEVER || core->ticked < core->heard)
         return;
-    if (core->ticked_ns >= hfi_lease_risk(hold->sent_ns, hfi_hold_ttl(hold)))
+    if (core->ticked_ns >= hfi_lease_risk(hold->lease.request.sent_ns, hfi_hold_ttl(hold)))
         MUST(hfi_hold_state_of(hold) == HFI_HOLD_AT_RISK);
 }
 

@@ -528,13 +528,13 @@ static void a_claim_brings_its_own_label(void **state)
     busy(&s, "try L#1", 1);
     done(&s, "watch L");
     granted(&s, "try L#1", 100, 1001);
-    assert_string_equal(s.actor[0].handle.hold->label, "first");
+    assert_string_equal(s.actor[0].handle.hold->lease.label, "first");
     leap(&s, 3);
     release(&s, 'A');
-    assert_string_equal(s.actor[1].handle.hold->label, "second");
+    assert_string_equal(s.actor[1].handle.hold->lease.label, "second");
     assert_int_equal(s.actor[1].handle.hold->since_ns, s.now);
     release(&s, 'B');
-    assert_null(s.actor[2].handle.hold->label);
+    assert_null(s.actor[2].handle.hold->lease.label);
     hush(&s);
 }
 

@@ -23,7 +23,7 @@ static const size_t ORDER[MEMBERS] = { 3, 1, 2, 0 };
 
 static void set(struct hfi_hold *hold, enum hfi_hold_state state, hfi_time deadline)
 {
-    atomic_store(&hold->state, (int)state);
+    atomic_store(&hold->state, (uint8_t)state);
     hfi_hold_set_deadline(hold, deadline);
 }
 

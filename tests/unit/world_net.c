@@ -177,9 +177,11 @@ static void write_lease(struct world *world, struct process *process, struct par
     record->answered |= parcel->deed.op == HFI_OP_RELEASE;
     lease->verdict = verdict->said;
     lease->topic = verdict->topic;
-    lease->hint_ns = verdict->hint_ns;
     lease->ticket = verdict->ticket;
-    lease->others = verdict->others;
+    if (parcel->deed.op == HFI_OP_TRY)
+        lease->hint_ns = verdict->hint_ns;
+    else
+        lease->others = verdict->others;
     if (parcel->deed.op == HFI_OP_TRY && verdict->said == HFI_BUSY)
         process->busy_ns[parcel->deed.name] = world->now;
     if (parcel->deed.op != HFI_OP_TRY || verdict->said != HFI_GRANTED)
