@@ -201,7 +201,8 @@ void hfi_presence_answered(struct hfi_engine *engine, hfi_time now, struct hfi_r
     presence->in_flight = false;
     if (!done)
         repeat(engine);
-    else if (presence->announcement.forgotten)
+    /* Without an answer it may have been told that all is forgotten, and only once. */
+    if (done ? presence->announcement.forgotten : request->outcome == HFI_UNKNOWN)
         repeat_all(engine);
     for (size_t i = 0; i < presence->announcement.count; i++) {
         struct hfi_gate *gate = presence->sent[i];

@@ -419,6 +419,13 @@ static void told_again_when_forgotten(void **state)
     pass(&s, 1000);
     assert_non_null(strstr(s.log, "announce L held #1 token 5, M held #2 token 6\n"));
     hush(&s);
+    done(&s, "announce");
+    pass(&s, 10000);
+    hush(&s);
+    unknown(&s, "announce"); /* that may have been what the lost answer said */
+    pass(&s, 1000);
+    assert_non_null(strstr(s.log, "announce L held #1 token 5, M held #2 token 6\n"));
+    hush(&s);
 }
 
 /* More than fit into one: the rest follows at once, in further ones. */
