@@ -143,9 +143,13 @@ static void answer(struct hfi_engine *engine, hfi_time now, struct hfi_request *
 static void restored(struct hfi_engine *engine, hfi_time now)
 {
     struct hfi_gate *gate, *tmp;
+    struct hfi_hold *hold, *next;
 
     hfi_watchdog_verify_all(engine, now);
     hfi_watchdog_flush(engine, now); /* before any waiter's try */
+    DL_FOREACH_SAFE (engine->holds, hold, next) {
+        hfi_hold_restored(engine, now, hold);
+    }
     HASH_ITER (hh, engine->gates, gate, tmp) {
         hfi_gate_restored(engine, now, gate);
     }

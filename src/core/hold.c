@@ -294,11 +294,17 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
                 &engine->wheel, &hold->timer,
                 hfi_time_min(hold->expiry_ns,
                              now + HFI_PAUSE_MIN_NS +
-                                 hfi_random_below(&engine->random, engine->config.poll_ns)));
+                                 hfi_random_below(&engine->random, HFI_RELEASE_AGAIN_NS)));
     }
     hfi_gate_yielded(engine, now, gate, others);
     gate->refs--;
     hfi_gate_settle(engine, gate);
+}
+
+void hfi_hold_restored(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)
+{
+    if (hfi_hold_state_of(hold) == HFI_HOLD_RELEASING && hfi_timer_is_set(&hold->timer))
+        send_release(engine, now, hold);
 }
 
 void hfi_hold_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)

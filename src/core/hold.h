@@ -113,6 +113,8 @@ void hfi_hold_end(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold
 /* HELD, AT_RISK or LOST to GONE: what was granted is kept for good, and is no lease (semaphores). */
 void hfi_hold_forget(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
+/* The store answers again: what waits to be released does so no longer. */
+void hfi_hold_restored(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 void hfi_hold_timer(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold);
 
 const char *hfi_hold_state_name(enum hfi_hold_state state);

@@ -44,6 +44,8 @@
 #define HFI_LATCH_DOUBT_NS (100 * HFI_MSEC)
 /* Waiting for a store that cannot be used: full jitter between the first and the poll cap. */
 #define HFI_PAUSE_MIN_NS (20 * HFI_MSEC)
+/* A release that could not be done is repeated within this: others wait for it, however long a poll may be. */
+#define HFI_RELEASE_AGAIN_NS HFI_SEC
 
 /* What people may see lags by this much; what lasts shorter is never announced. */
 #define HFI_ANNOUNCE_DELAY  (200 * HFI_MSEC)

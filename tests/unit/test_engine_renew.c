@@ -645,6 +645,29 @@ static void release_unknown(void **state)
     expect(&s, "L#1 RELEASING -> GONE\n");
 }
 
+/* The store answers again: what is to be given back, others may be waiting for, however long a poll is. */
+static void release_repeated_when_restored(void **state)
+{
+    (void)state;
+    s.engine.config.poll_ns = 60 * HFI_SEC;
+    acquire(&s, 'A', "L", HOW());
+    granted(&s, "try L#1", 1, 1);
+    release(&s, 'A');
+    hush(&s);
+    restored(&s);
+    expect(&s, ""); /* it is on its way */
+    unknown(&s, "release L#1");
+    refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    hush(&s);
+    restored(&s);
+    expect(&s, "release L#1\n");
+    refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    pass(&s, 1020);
+    expect(&s, "release L#1\n");
+    gone(&s, "release L#1");
+    expect(&s, "L#1 RELEASING -> GONE\n");
+}
+
 /* Refused: repeated after a while, until the lease is over by itself. */
 static void release_refused_until_expiry(void **state)
 {
@@ -777,6 +800,7 @@ int main(void)
         STAGED(a_parked_hold_is_lost),
         STAGED(released_and_gone),
         STAGED(release_unknown),
+        STAGED(release_repeated_when_restored),
         STAGED(release_refused_until_expiry),
         STAGED(release_unknown_until_expiry),
         STAGED(released_while_renewing),
