@@ -90,8 +90,8 @@ static void granted(struct hfi_engine *engine, hfi_time now, struct hfi_gate *ga
     hold->waiter = NULL;
     hold->lease.ticket = false;
     gate->passes = 0;
-    if (now >= gate->turn_until_ns)
-        gate->turn_until_ns = now + HFI_TURN_NS;
+    if (!hfi_kind_has_many((enum hfi_kind)gate->kind) && now >= gate->one.turn_until_ns)
+        gate->one.turn_until_ns = now + HFI_TURN_NS;
     hold->ceiling_ns = HF_TIME_NEVER;
     hfi_hold_set_deadline(hold, deadline);
     hfi_hold_move(engine, hold, HFI_HOLD_HELD);

@@ -21,15 +21,15 @@
 static struct hfi_gate *make(struct hfi_engine *engine, const struct hfi_waiter *waiter,
                              const struct hfi_gate_key *key)
 {
-    struct hfi_gate *gate = calloc(1, sizeof *gate + key->len + 1);
+    /* Not sizeof: the name begins before the end of the struct, where it was rounded up. */
+    struct hfi_gate *gate = calloc(1, offsetof(struct hfi_gate, name) + key->len + 1);
 
     if (!gate)
         return NULL;
     memcpy(gate->name, key->at, key->len);
     gate->name_len = (uint16_t)waiter->name_len;
-    gate->key_len = (uint16_t)key->len;
     gate->kind = waiter->kind;
-    gate->permits = waiter->permits;
+    gate->permits = (uint16_t)waiter->permits;
     gate->fleeting = gate->kind == HFI_KIND_FAIR && waiter->direct && !waiter->named;
     HASH_ADD_KEYPTR(hh, engine->gates, gate->name, key->len, gate);
     if (gate->name_len == 0) {
@@ -249,7 +249,7 @@ void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *
     enqueue(engine, now, waiter);
     if (settle_inside(engine, now, waiter))
         return;
-    if (gate->queue_len > 1 || gate->hold || gate->got || gate->announced)
+    if (gate->queue_len > 1 || gate->hold || hfi_gate_got(gate) || gate->announced)
         hfi_presence_mark(engine, now, gate);
     hfi_gate_drive(engine, now, gate);
     hfi_gate_settle(engine, gate);

@@ -84,36 +84,44 @@ struct hfi_wait {
 
 struct hfi_gate {
     UT_hash_handle hh;
-    struct hfi_hold *hold; /* TRYING, HELD or AT_RISK; others are detached */
-    struct hfi_hold *got;  /* kinds with many owners: HELD or AT_RISK, in the order of the grants */
+    struct hfi_hold *hold;     /* TRYING, HELD or AT_RISK; others are detached */
     struct hfi_waiter *queue;  /* in order */
     struct hfi_waiter *called; /* was woken to take a parked hold, and has not come yet */
     struct hfi_wait *wait;     /* NULL until someone waits */
     struct hfi_gate *dirty_prev, *dirty_next; /* presence.c */
     hfi_time pass_until_ns;
-    hfi_time
-        turn_until_ns; /* kinds with one owner: who else waits for the name goes first after that */
+    /* By hfi_kind_has_many(); there are as many gates as names, so they share their place. */
+    union {
+        struct {
+            struct hfi_hold *got; /* HELD or AT_RISK, in the order of the grants */
+            uint32_t got_len;
+        } many;
+        struct {
+            hfi_time turn_until_ns; /* who else waits for the name goes first after that */
+            uint64_t reuse;         /* FAIR: the owner's number whose hold was given back without a
+                                       doubt; 0: none */
+        } one;
+    };
     uint64_t tries;    /* started */
     uint64_t answered; /* the last of them that had a definite answer */
-    int answer;        /* and what that was, if it was no grant */
-    uint64_t
-        reuse; /* FAIR: the owner's number whose hold was given back without a doubt; 0: none */
-    uint64_t shown; /* presence.c: the owner's number that people see */
-    uint32_t got_len;
-    uint32_t permits; /* PERMITS, SEMAPHORE */
+    uint64_t shown;    /* presence.c: the owner's number that people see */
+    int answer;        /* what the last definite one was, if it was no grant */
     uint32_t queue_len;
     uint32_t once_len;  /* of these: that make only one attempt */
     uint32_t named_len; /* of these: with owners that the program chose */
     uint32_t passes;    /* of the present hold */
     uint32_t refs;      /* holds and announcements that need the name */
-    bool fleeting; /* FAIR: of an owner that was made for one acquire: it does not come again */
-    bool unsure;   /* the outcome of the last try is not known */
-    uint16_t name_len, key_len;
-    uint8_t kind;   /* enum hfi_kind */
-    bool dirty;     /* presence.c: changed since it was last announced */
-    bool announced; /* presence.c: people see something */
-    char name[];    /* and its NUL; behind that what else there is in the key (kind.c) */
+    uint16_t permits;   /* PERMITS, SEMAPHORE */
+    uint16_t name_len;
+    uint8_t kind;      /* enum hfi_kind */
+    bool fleeting : 1; /* FAIR: of an owner that was made for one acquire: it does not come again */
+    bool unsure : 1;   /* the outcome of the last try is not known */
+    bool dirty : 1;    /* presence.c: changed since it was last announced */
+    bool announced : 1; /* presence.c: people see something */
+    char name[];        /* and its NUL; behind that what else there is in the key (kind.c) */
 };
+
+_Static_assert(HF_PERMITS_MAX <= UINT16_MAX, "a gate's permits are 16 bits");
 
 /* gate.c */
 void hfi_gate_enter(struct hfi_engine *engine, hfi_time now, struct hfi_waiter *waiter);
@@ -198,6 +206,12 @@ static inline bool hfi_kind_has_many(enum hfi_kind kind)
 static inline bool hfi_kind_is_raced_for(enum hfi_kind kind)
 {
     return kind != HFI_KIND_FAIR && !hfi_kind_has_many(kind);
+}
+
+/* The first of those that a gate has got; NULL: none, or it is of a kind that has one at a time. */
+static inline struct hfi_hold *hfi_gate_got(const struct hfi_gate *gate)
+{
+    return hfi_kind_has_many((enum hfi_kind)gate->kind) ? gate->many.got : NULL;
 }
 
 /* May its holds be passed on inside the process? */

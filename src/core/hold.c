@@ -25,7 +25,7 @@
  *   4. RELEASING is left only by an answer of the store or when the store has forgotten the lease by
  *      itself; a release is repeated until then;
  *   5. gate->hold points to at most one hold, in TRYING, HELD or AT_RISK; of kinds with many owners only in
- *      TRYING, and those in HELD or AT_RISK are in gate->got; in other states a hold is detached;
+ *      TRYING, and those in HELD or AT_RISK are in gate->many.got; in other states a hold is detached;
  *   6. news is at most one, LOST replaces AT_RISK, and a released hold has none.
  */
 #include "core/hold.h"
@@ -65,6 +65,17 @@ static bool is_active(enum hfi_hold_state state)
     return state != HFI_HOLD_IDLE && state != HFI_HOLD_GONE;
 }
 
+/* The number of a new owner id, or one that a fair gate may use again. */
+static uint64_t draw_owner(struct hfi_engine *engine, struct hfi_gate *gate)
+{
+    uint64_t reuse = gate->kind == HFI_KIND_FAIR ? gate->one.reuse : 0;
+
+    if (!reuse)
+        return ++engine->last_owner;
+    gate->one.reuse = 0;
+    return reuse;
+}
+
 struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
 {
     struct hfi_hold *hold;
@@ -78,8 +89,7 @@ struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
     hold->lease.name_len = gate->name_len;
     hold->lease.kind = gate->kind;
     hold->lease.permits = gate->permits;
-    hold->lease.owner = gate->reuse ? gate->reuse : ++engine->last_owner;
-    gate->reuse = 0;
+    hold->lease.owner = draw_owner(engine, gate);
     hold->renew_ns = hold->look_ns = HF_TIME_NEVER;
     hold->timer.kind = HFI_TIMER_HOLD;
     hold->gate = gate;
@@ -276,7 +286,7 @@ void hfi_hold_release_answered(struct hfi_engine *engine, hfi_time now, struct h
 
         finish_release(engine, hold, ours ? HF_OK : HF_ERR_LOST);
         if (is_reusable(hold))
-            gate->reuse = hold->lease.owner;
+            gate->one.reuse = hold->lease.owner;
         gone(engine, hold);
     } else {
         bool first = request->outcome == HFI_UNKNOWN && !hold->repeated;

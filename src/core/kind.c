@@ -63,7 +63,7 @@ struct hfi_hold *hfi_kind_entered(const struct hfi_gate *gate, hfi_time now,
     hold = gate->hold;
     if (hold && hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
         return hold;
-    DL_FOREACH2(gate->got, hold, got_next)
+    DL_FOREACH2(hfi_gate_got(gate), hold, got_next)
     {
         if (hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
             return hold;
@@ -147,11 +147,11 @@ bool hfi_kind_is_rivalled(struct hfi_engine *engine, const struct hfi_gate *gate
 
 void hfi_kind_keep(struct hfi_gate *gate, struct hfi_hold *hold)
 {
-    assert(gate->hold == hold && !hold->got);
+    assert(gate->hold == hold && !hold->got && hfi_kind_has_many((enum hfi_kind)gate->kind));
     gate->hold = NULL;
     hold->got = true;
-    DL_APPEND2(gate->got, hold, got_prev, got_next);
-    gate->got_len++;
+    DL_APPEND2(gate->many.got, hold, got_prev, got_next);
+    gate->many.got_len++;
 }
 
 void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold)
@@ -159,8 +159,8 @@ void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold)
     if (!hold->got)
         return;
     hold->got = false;
-    DL_DELETE2(gate->got, hold, got_prev, got_next);
-    gate->got_len--;
+    DL_DELETE2(gate->many.got, hold, got_prev, got_next);
+    gate->many.got_len--;
 }
 
 void hfi_kind_open(struct hfi_engine *engine, struct hfi_gate *gate, int error)

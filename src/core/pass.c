@@ -114,7 +114,7 @@ static bool is_turn_over(const struct hfi_engine *engine, hfi_time now, const st
                      engine->config.pass_count > 0;
 
     return !is_passed && hfi_kind_is_raced_for((enum hfi_kind)gate->kind) &&
-           now >= gate->turn_until_ns;
+           now >= gate->one.turn_until_ns;
 }
 
 /* The hold had its share of passes, or the process its turn: others that wait at the store go first. */

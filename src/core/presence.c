@@ -92,8 +92,8 @@ static const struct hfi_hold *shown(const struct hfi_gate *gate)
 {
     if (gate->kind == HFI_KIND_SEMAPHORE)
         return NULL; /* it is no hold */
-    if (gate->got)
-        return gate->got;
+    if (hfi_gate_got(gate))
+        return hfi_gate_got(gate);
     return gate->hold && hfi_hold_state_of(gate->hold) != HFI_HOLD_TRYING ? gate->hold : NULL;
 }
 
@@ -114,7 +114,7 @@ static void describe(struct hfi_gate *gate, struct hfi_announcement_item *item)
     if (!hold)
         return;
     item->held = true;
-    item->holds = gate->got_len ? gate->got_len : 1;
+    item->holds = hfi_gate_got(gate) ? gate->many.got_len : 1;
     item->owner = gate->shown = hold->lease.owner;
     item->token = hold->handles ? hold->handles->token : hold->lease.token;
     item->held_since_ns = hold->since_ns;

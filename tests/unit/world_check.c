@@ -419,13 +419,12 @@ static void check_got(struct world *world, const struct hfi_gate *gate)
     const struct hfi_hold *hold;
     uint32_t count = 0;
 
-    DL_FOREACH2(gate->got, hold, got_next)
+    DL_FOREACH2(hfi_gate_got(gate), hold, got_next)
     {
         MUST(world, hold->got && hold->gate == gate && is_held(hold) && hold->handles);
         count++;
     }
-    MUST(world, count == gate->got_len);
-    MUST(world, count == 0 || hfi_kind_has_many((enum hfi_kind)gate->kind));
+    MUST(world, !hfi_kind_has_many((enum hfi_kind)gate->kind) || count == gate->many.got_len);
     world->statistics->shared += count > 1 && gate->kind == HFI_KIND_READ;
 }
 
@@ -628,7 +627,7 @@ static void check_seen_gate(struct world *world, const struct process *process,
                             const struct hfi_gate *gate)
 {
     const struct registered *seen = &process->registry[name_of(world, gate)][gate->kind];
-    const struct hfi_hold *hold = gate->got ? gate->got : gate->hold;
+    const struct hfi_hold *hold = hfi_gate_got(gate) ? hfi_gate_got(gate) : gate->hold;
     bool held = hold && is_held(hold);
 
     if (gate->dirty || (hold && !held) || has_gates_beside((enum hfi_kind)gate->kind))
