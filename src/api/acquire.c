@@ -30,7 +30,7 @@ static bool is_still_valid(const struct hf_hold *hold)
 /* Gives back what came too late: quietly, it is LOST for the engine. */
 static void give_back(hf_client *client, struct hf_hold *hold)
 {
-    hold->discarded = true;
+    hold->handle.releaser.discarded = true;
     hfi_feed(client, hfi_now(),
              &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &hold->handle });
 }

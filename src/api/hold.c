@@ -130,7 +130,7 @@ void hfi_hold_discard(hf_hold *hold)
 
     if (enter(hold) != HF_OK)
         return;
-    hold->discarded = true;
+    hold->handle.releaser.discarded = true;
     hold->multi = NULL;
     feed_release(client, hold);
     hfi_leave(client);

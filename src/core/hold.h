@@ -31,7 +31,8 @@ enum hfi_hold_state {
 struct hfi_releaser {
     struct hfi_releaser *next; /* the engine's list of finished ones */
     int result;
-    bool lost; /* the hold was lost before it was released */
+    bool lost;      /* the hold was lost before it was released */
+    bool discarded; /* the host's own: nobody is to be told */
 };
 
 /* One successful acquire call. Memory of the host; the engine links it to its hold. */

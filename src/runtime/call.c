@@ -296,7 +296,7 @@ static void abandon(void *arg)
                                       .error = HF_ERR_CANCELLED,
                                       .u.waiter = &call->waiter });
     if (call->waiter.result == HF_OK && hold->handle.hold) {
-        hold->discarded = true;
+        hold->handle.releaser.discarded = true;
         hfi_feed(client, now,
                  &(struct hfi_input){ .kind = HFI_INPUT_RELEASE, .u.handle = &hold->handle });
     } else {

@@ -69,7 +69,6 @@ struct hf_hold {
         struct hf_hold *next;      /* spare ones; or RELEASED events */
         struct hfi_call *releaser; /* who waits in hf_release(); NULL: an event follows */
     };
-    bool discarded; /* released by a thread that was cancelled: nobody is to be told */
 };
 
 enum hfi_call_kind {

@@ -82,9 +82,9 @@ static void deliver_release(hf_client *client, struct hfi_releaser *releaser)
     struct hf_hold *hold =
         (struct hf_hold *)((char *)releaser - offsetof(struct hf_hold, handle.releaser));
 
-    if (hold->multi && !hold->discarded && !hold->releaser && !is_last_part(client, hold))
+    if (hold->multi && !releaser->discarded && !hold->releaser && !is_last_part(client, hold))
         return;
-    if (hold->discarded) {
+    if (releaser->discarded) {
         hfi_hold_free(client, hold);
     } else if (hold->releaser) {
         hold->releaser->done = true;
