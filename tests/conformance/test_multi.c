@@ -381,8 +381,8 @@ static void lost_under_way(void **state)
                      HF_OK);
     assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
     usleep(150 * 1000);
-    assert_int_equal(hf_next(a, &event), 0);
-    event = next_of(a, c, &from);
+    if (hf_next(a, &event) == 0) /* else the second was there before it looked for more */
+        event = next_of(a, c, &from);
     assert_int_equal(event.type, HF_EVENT_FAILED); /* of the first nobody knows */
     assert_int_equal(event.error, HF_ERR_UNSURE);
     assert_non_null(strstr(hf_last_error(), "lost while others were waited for"));
