@@ -104,10 +104,14 @@ static void print_round(const struct round *round, const struct check_counts *co
     check_print_counts(counts, stdout);
     storm_print(&round->storm, stdout);
     if (atomic_load(&noise->stalls))
-        printf("  this machine did not run a thread, or write, %zu times, for %.0f ms together, "
-               "%.0f at the most\n",
-               atomic_load(&noise->stalls), check_ms(atomic_load(&noise->stalled_ns)),
-               check_ms(atomic_load(&noise->longest_ns)));
+        printf(
+            "  this machine did not run a thread, or write, or let the server answer, %zu times, "
+            "for %.0f ms together, %.0f at the most\n",
+            atomic_load(&noise->stalls), check_ms(atomic_load(&noise->stalled_ns)),
+            check_ms(atomic_load(&noise->longest_ns)));
+    if (atomic_load(&noise->silences))
+        printf("  the server was silent %zu times, for longer than is waited for an answer\n",
+               atomic_load(&noise->silences));
 }
 
 /* What went wrong besides the history. */

@@ -7,12 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <hiredis/hiredis.h>
+
 #include "lib/wait.h"
 
 #define NAP_MS      10
 #define DISK_NAP_MS 50
 #define PAGES       64
 #define STALL_NS    (100 * HIST_MSEC)
+#define PATIENCE_S  60
+
+/* For the shortest ttl, of a second, an answer is awaited for 250 ms. */
+#define SILENCE_NS (200 * HIST_MSEC)
 
 /* The wall clock, as seen from ours. */
 static int64_t clock_offset_ms(void)
@@ -84,21 +90,64 @@ static void *watch_disk(void *arg)
     return NULL;
 }
 
-void noise_start(struct noise *noise, struct hist_log *log, const char *folder, bool syncs)
+/* From one answer to the next: so it is seen, too, when nothing at all was run meanwhile. */
+static void note_silence(struct noise *noise, struct hist_thread *history, uint64_t from,
+                         uint64_t to)
+{
+    if (to - from > STALL_NS)
+        stall(noise, history, "server", from, to);
+    if (to - from <= SILENCE_NS)
+        return;
+    hist_note(history, HIST_FAULT, 0, "silence", from, to);
+    atomic_fetch_add(&noise->silences, 1);
+}
+
+static void *watch_server(void *arg)
+{
+    const struct timeval patience = { .tv_sec = PATIENCE_S };
+    struct noise *noise = arg;
+    struct hist_thread history;
+    uint64_t from = hist_now();
+    redisContext *redis = redisConnectWithTimeout("127.0.0.1", noise->server_port, patience);
+
+    hist_thread_init(&history, noise->log, 0, 3);
+    if (redis && !redis->err)
+        redisSetTimeout(redis, patience);
+    while (redis && !redis->err && !atomic_load(&noise->stop)) {
+        uint64_t to;
+
+        freeReplyObject(redisCommand(redis, "PING"));
+        to = hist_now();
+        note_silence(noise, &history, from, to);
+        from = to;
+        nap_ms(NAP_MS);
+    }
+    if (redis)
+        redisFree(redis);
+    return NULL;
+}
+
+void noise_start(struct noise *noise, struct hist_log *log, const char *folder, bool syncs,
+                 int server_port)
 {
     memset(noise, 0, sizeof *noise);
     noise->log = log;
     noise->syncs = syncs;
+    noise->server_port = server_port;
     noise->disk = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     assert_int_equal(pthread_create(&noise->thread, NULL, watch_time, noise), 0);
     if (noise->disk >= 0)
         assert_int_equal(pthread_create(&noise->disk_thread, NULL, watch_disk, noise), 0);
+    if (server_port)
+        assert_int_equal(pthread_create(&noise->server_thread, NULL, watch_server, noise), 0);
 }
 
 void noise_stop(struct noise *noise)
 {
     atomic_store(&noise->stop, true);
     pthread_join(noise->thread, NULL);
+    if (noise->server_port)
+        pthread_join(noise->server_thread, NULL);
     if (noise->disk < 0)
         return;
     pthread_join(noise->disk_thread, NULL);

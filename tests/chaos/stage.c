@@ -129,7 +129,8 @@ bool round_start(struct round *round)
     storm_init(&round->storm, (uint32_t)round->options->seed * 2654435761u);
     /* servers write to the disk, and do not wait for it */
     noise_start(&round->noise, crew->log, round->has_server ? "/tmp" : round->folder,
-                !round->has_server && !round->in_memory);
+                !round->has_server && !round->in_memory,
+                round->has_server && round->scenario->is_calm ? round->server.port : 0);
     return true;
 }
 
