@@ -223,8 +223,8 @@ void hfi_presence_close(struct hfi_engine *engine, hfi_time now)
 {
     struct hfi_presence *presence = engine->presence;
 
-    if (!presence || presence->farewell_sent)
-        return;
+    if (!presence || presence->farewell_sent || presence->in_flight)
+        return; /* an announcement may be sent again, and is not to come after it */
     presence->farewell_sent = true;
     hfi_engine_submit(engine, now, &presence->farewell, HFI_OP_FAREWELL, HF_TIME_NEVER);
 }

@@ -472,7 +472,7 @@ static void farewell(void **state)
     expect(&s, "");
 }
 
-/* An announcement is still on its way when the client ends. */
+/* An announcement is still on its way when the client ends: it is not to come after the farewell. */
 static void closed_while_announcing(void **state)
 {
     (void)state;
@@ -482,8 +482,11 @@ static void closed_while_announcing(void **state)
     hush(&s);
     close_now();
     expect(&s, "release L#1\n");
-    forgotten(&s, "announce L held #1 token 5");
     released(&s, "release L#1", 0);
+    expect(&s, "");
+    assert_false(hfi_engine_quiet(&s.engine));
+    forgotten(&s, "announce L held #1 token 5");
+    expect(&s, "farewell\n");
     done(&s, "farewell");
     hush(&s);
     assert_true(hfi_engine_quiet(&s.engine));
