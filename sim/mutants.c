@@ -12,8 +12,8 @@
 
 #include "campaign.h"
 
-#define SEEDS_MOST   600 /* a bug must be found in so many runs, */
-#define SECONDS_MOST 60  /* and in this time of the processor: one can also make a run hang */
+#define SEEDS_MOST   1500 /* a bug must be found in so many runs, */
+#define SECONDS_MOST 60   /* and in this time of the processor: one can also make a run hang */
 #define JOBS_MAX     8
 
 struct mutant {
