@@ -93,7 +93,7 @@ struct hfi_gate {
     /* By hfi_kind_has_many(); there are as many gates as names, so they share their place. */
     union {
         struct {
-            struct hfi_hold *got; /* HELD or AT_RISK, in the order of the grants */
+            struct hfi_many_hold *got; /* HELD or AT_RISK, in the order of the grants */
             uint32_t got_len;
         } many;
         struct {
@@ -209,7 +209,7 @@ static inline bool hfi_kind_is_raced_for(enum hfi_kind kind)
 }
 
 /* The first of those that a gate has got; NULL: none, or it is of a kind that has one at a time. */
-static inline struct hfi_hold *hfi_gate_got(const struct hfi_gate *gate)
+static inline struct hfi_many_hold *hfi_gate_got(const struct hfi_gate *gate)
 {
     return hfi_kind_has_many((enum hfi_kind)gate->kind) ? gate->many.got : NULL;
 }

@@ -78,11 +78,13 @@ static uint64_t draw_owner(struct hfi_engine *engine, struct hfi_gate *gate)
 
 struct hfi_hold *hfi_hold_new(struct hfi_engine *engine, struct hfi_gate *gate)
 {
+    size_t size = hfi_kind_has_many((enum hfi_kind)gate->kind) ? sizeof(struct hfi_many_hold)
+                                                               : sizeof(struct hfi_hold);
     struct hfi_hold *hold;
 
     if (hfi_watchdog_reserve(engine, engine->hold_count + 1) != HF_OK)
         return NULL;
-    hold = calloc(1, sizeof *hold);
+    hold = calloc(1, size);
     if (!hold)
         return NULL;
     hold->lease.name = gate->name;

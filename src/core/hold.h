@@ -54,10 +54,9 @@ enum hfi_news { HFI_NEWS_NONE, HFI_NEWS_AT_RISK, HFI_NEWS_LOST };
  *   request.prev, request.next are for the engine's list of holds with news.
  */
 struct hfi_hold {
-    struct hfi_lease lease;               /* first member; owns its label */
-    struct hfi_hold *prev, *next;         /* the engine's list of all holds */
-    struct hfi_hold *got_prev, *got_next; /* the gate's list of those it has got */
-    struct hfi_gate *gate;                /* counted in gate->refs */
+    struct hfi_lease lease;       /* first member; owns its label */
+    struct hfi_hold *prev, *next; /* the engine's list of all holds */
+    struct hfi_gate *gate;        /* counted in gate->refs */
     struct hfi_hold
         *lender; /* READ: the write hold whose owner id this is; pinned until we are freed */
     struct hfi_timer timer;
@@ -92,6 +91,16 @@ struct hfi_hold {
     bool doubtful : 1;    /* a try or renewal was not answered */
     bool repeated : 1;    /* a release went out before and its outcome is unknown */
     bool store_knows : 1; /* RELEASING: the store may still have it */
+};
+
+/* glibc's malloc gives 8 bytes less than a multiple of 16 where pointers have 64 bits: one byte more
+ * would cost 16 for each hold. */
+_Static_assert(sizeof(void *) != 8 || sizeof(struct hfi_hold) <= 248, "a hold has grown");
+
+/* Every hold of a kind with many owners (hfi_kind_has_many()) is one of these. */
+struct hfi_many_hold {
+    struct hfi_hold hold;                      /* first member */
+    struct hfi_many_hold *got_prev, *got_next; /* the gate's list of those it has got */
 };
 
 /* A new one in IDLE with an owner id of its own; NULL: out of memory. */

@@ -56,6 +56,7 @@ void hfi_kind_key(const struct hfi_waiter *waiter, enum hfi_kind kind, struct hf
 struct hfi_hold *hfi_kind_entered(const struct hfi_gate *gate, hfi_time now,
                                   const struct hfi_waiter *waiter)
 {
+    struct hfi_many_hold *many;
     struct hfi_hold *hold;
 
     if (gate->kind == HFI_KIND_PERMITS || gate->kind == HFI_KIND_SEMAPHORE)
@@ -63,8 +64,9 @@ struct hfi_hold *hfi_kind_entered(const struct hfi_gate *gate, hfi_time now,
     hold = gate->hold;
     if (hold && hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
         return hold;
-    DL_FOREACH2(hfi_gate_got(gate), hold, got_next)
+    DL_FOREACH2(hfi_gate_got(gate), many, got_next)
     {
+        hold = &many->hold;
         if (hold->handles && hfi_gate_is_owner(hold, waiter) && hfi_hold_valid(hold, now))
             return hold;
     }
@@ -147,19 +149,23 @@ bool hfi_kind_is_rivalled(struct hfi_engine *engine, const struct hfi_gate *gate
 
 void hfi_kind_keep(struct hfi_gate *gate, struct hfi_hold *hold)
 {
+    struct hfi_many_hold *many = (struct hfi_many_hold *)hold;
+
     assert(gate->hold == hold && !hold->got && hfi_kind_has_many((enum hfi_kind)gate->kind));
     gate->hold = NULL;
     hold->got = true;
-    DL_APPEND2(gate->many.got, hold, got_prev, got_next);
+    DL_APPEND2(gate->many.got, many, got_prev, got_next);
     gate->many.got_len++;
 }
 
 void hfi_kind_drop(struct hfi_gate *gate, struct hfi_hold *hold)
 {
+    struct hfi_many_hold *many = (struct hfi_many_hold *)hold;
+
     if (!hold->got)
         return;
     hold->got = false;
-    DL_DELETE2(gate->many.got, hold, got_prev, got_next);
+    DL_DELETE2(gate->many.got, many, got_prev, got_next);
     gate->many.got_len--;
 }
 

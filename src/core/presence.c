@@ -93,7 +93,7 @@ static const struct hfi_hold *shown(const struct hfi_gate *gate)
     if (gate->kind == HFI_KIND_SEMAPHORE)
         return NULL; /* it is no hold */
     if (hfi_gate_got(gate))
-        return hfi_gate_got(gate);
+        return &hfi_gate_got(gate)->hold;
     return gate->hold && hfi_hold_state_of(gate->hold) != HFI_HOLD_TRYING ? gate->hold : NULL;
 }
 

@@ -71,6 +71,9 @@ struct hf_hold {
     };
 };
 
+_Static_assert(sizeof(void *) != 8 || sizeof(struct hf_hold) <= 72,
+               "a handle has grown"); /* see hold.h */
+
 enum hfi_call_kind {
     HFI_CALL_ACQUIRE, /* waiter */
     HFI_CALL_RELEASE,

@@ -416,11 +416,13 @@ static void check_wait(struct world *world, const struct process *process,
 /* hold.c, 5: of kinds with many owners, those that are held. */
 static void check_got(struct world *world, const struct hfi_gate *gate)
 {
-    const struct hfi_hold *hold;
+    const struct hfi_many_hold *many;
     uint32_t count = 0;
 
-    DL_FOREACH2(hfi_gate_got(gate), hold, got_next)
+    DL_FOREACH2(hfi_gate_got(gate), many, got_next)
     {
+        const struct hfi_hold *hold = &many->hold;
+
         MUST(world, hold->got && hold->gate == gate && is_held(hold) && hold->handles);
         count++;
     }
@@ -627,7 +629,7 @@ static void check_seen_gate(struct world *world, const struct process *process,
                             const struct hfi_gate *gate)
 {
     const struct registered *seen = &process->registry[name_of(world, gate)][gate->kind];
-    const struct hfi_hold *hold = hfi_gate_got(gate) ? hfi_gate_got(gate) : gate->hold;
+    const struct hfi_hold *hold = hfi_gate_got(gate) ? &hfi_gate_got(gate)->hold : gate->hold;
     bool held = hold && is_held(hold);
 
     if (gate->dirty || (hold && !held) || has_gates_beside((enum hfi_kind)gate->kind))
