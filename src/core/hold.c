@@ -206,11 +206,13 @@ static void finish_release(struct hfi_engine *engine, struct hfi_hold *hold, int
     LL_APPEND(engine->released, releaser);
 }
 
-/* When the store has forgotten a lease by itself that was not renewed after now. */
+/* When the store has forgotten a lease by itself that was not renewed after now. The lease of a try that was not
+ * answered may not have begun yet. */
 static hfi_time expires_at(const struct hfi_engine *engine, hfi_time now,
                            const struct hfi_hold *hold)
 {
-    return now + hfi_hold_ttl(hold) + engine->config.op_timeout_ns;
+    return now + hfi_hold_ttl(hold) + engine->config.op_timeout_ns +
+           (hold->doubtful ? HFI_DELAYED_NS : 0);
 }
 
 static void send_release(struct hfi_engine *engine, hfi_time now, struct hfi_hold *hold)

@@ -46,6 +46,9 @@
 #define HFI_PAUSE_MIN_NS (20 * HFI_MSEC)
 /* A release that could not be done is repeated within this: others wait for it, however long a poll may be. */
 #define HFI_RELEASE_AGAIN_NS HFI_SEC
+/* A try that was given up may be on its way for so long yet, to a server that stands still or cannot be reached: its
+ * release is not given up before. */
+#define HFI_DELAYED_NS (60 * HFI_SEC)
 
 /* What people may see lags by this much; what lasts shorter is never announced. */
 #define HFI_ANNOUNCE_DELAY  (200 * HFI_MSEC)

@@ -712,6 +712,35 @@ static void release_unknown_until_expiry(void **state)
     hush(&s);
 }
 
+/* What a try without answer takes it may take later: its release outlasts a store that is out of reach for longer
+ * than the ttl. But not for ever. */
+static void release_of_a_delayed_try(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", HOW(.ttl_ms = 3000));
+    unknown(&s, "try L#1");
+    refused(&s, "try L#2", HF_ERR_UNREACHABLE);
+    cancel(&s, 'A');
+    refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    s.quiet = true;
+    while (elapsed_ms(&s) < 60 * 1000) {
+        pass(&s, 10);
+        if (is_pending(&s, "release L#1"))
+            refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    }
+    hush(&s);
+    restored(&s);
+    expect(&s, "release L#1\n");
+    refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    while (s.engine.hold_count > 0) {
+        pass(&s, 10);
+        if (is_pending(&s, "release L#1"))
+            refused(&s, "release L#1", HF_ERR_UNREACHABLE);
+    }
+    assert_in_range(elapsed_ms(&s), 63000, 63000 + 2000 + 10);
+    hush(&s);
+}
+
 /* A release waits for no renewal on its way, and the renewal's answer changes nothing any more. */
 static void released_while_renewing(void **state)
 {
@@ -803,6 +832,7 @@ int main(void)
         STAGED(release_repeated_when_restored),
         STAGED(release_refused_until_expiry),
         STAGED(release_unknown_until_expiry),
+        STAGED(release_of_a_delayed_try),
         STAGED(released_while_renewing),
         STAGED(acquired_behind_a_release),
         STAGED(patience),
