@@ -290,8 +290,9 @@ static void end_dead(struct core *core)
     unsigned turns = 0;
 
     close_client(core);
-    /* A try's answer is waited for, then its release's, its lease, once more a release's answer, the farewell's. */
-    latest = core->now + 31 * HFI_SEC + 5 * core->engine.config.op_timeout_ns;
+    /* A try's answer is waited for, then its release's, its lease, which may begin late, once more a release's
+     * answer, the farewell's. */
+    latest = core->now + 31 * HFI_SEC + 5 * core->engine.config.op_timeout_ns + HFI_DELAYED_NS;
     while (!hfi_engine_quiet(&core->engine)) {
         hfi_time next = host_deadline(core);
 
