@@ -137,7 +137,7 @@ CURVES = {
 def points(measure, rounds, column):
     """Sizes, and the median of the rounds of each."""
     key = CURVES[measure][1]
-    sizes = sorted({r[key] for r in rounds})
+    sizes = sorted({r[key] for r in rounds if r[column] is not None})
     return [(n, statistics.median(r[column] for r in rounds if r[key] == n)) for n in sizes]
 
 
