@@ -275,15 +275,21 @@ static void fair_waiters_have_places_of_their_own(void **state)
                "B: OK #2 token 8\n");
 }
 
-static void a_fair_waiter_that_leaves_gives_its_place_up(void **state)
+/* The first one has a place, listens to its turn, and gives up after 500 ms. */
+static void listens_until_its_time_is_over(void)
 {
-    (void)state;
-    acquire(&s, 'A', "L", FAIR(.wait_ms = 500));
     busy_turn(&s, "try L#1");
     done(&s, "watch L turn #1");
     busy_turn(&s, "try L#1");
     hush(&s);
     pass(&s, 500);
+}
+
+static void a_fair_waiter_that_leaves_gives_its_place_up(void **state)
+{
+    (void)state;
+    acquire(&s, 'A', "L", FAIR(.wait_ms = 500));
+    listens_until_its_time_is_over();
     expect(&s, "leave L#1\n"
                "A: BUSY\n");
 }
@@ -293,11 +299,7 @@ static void a_fair_waiter_that_never_comes_again(void **state)
 {
     (void)state;
     acquire(&s, 'A', "L", FAIR(.wait_ms = 500, .fresh = true));
-    busy_turn(&s, "try L#1");
-    done(&s, "watch L turn #1");
-    busy_turn(&s, "try L#1");
-    hush(&s);
-    pass(&s, 500);
+    listens_until_its_time_is_over();
     expect(&s, "leave L#1\n"
                "unwatch L\n"
                "A: BUSY\n");
@@ -312,11 +314,7 @@ static void a_fair_waiter_leaves_another_of_its_owner(void **state)
     (void)state;
     acquire(&s, 'A', "L", FAIR(.owner = 7, .wait_ms = 500));
     acquire(&s, 'B', "L", FAIR(.owner = 7));
-    busy_turn(&s, "try L#1");
-    done(&s, "watch L turn #1");
-    busy_turn(&s, "try L#1");
-    hush(&s);
-    pass(&s, 500);
+    listens_until_its_time_is_over();
     expect(&s, "A: BUSY\n");
     wake(&s, "L");
     expect(&s, "L#2 IDLE -> TRYING\n"
