@@ -38,6 +38,9 @@
 #define TEST_CAN_CANCEL 1
 #endif
 #define TEST_CAN_FORK TEST_CAN_CANCEL
+/* Under the other one, the address sanitizer, the allocator may be locked for ever in a child of a process whose
+ * threads were at work. */
+#define TEST_CAN_FORK_BUSY (!TEST_SANITIZED || !TEST_CAN_CANCEL)
 
 int64_t now_ms(void); /* CLOCK_BOOTTIME, as the library counts */
 int64_t now_us(void);
